@@ -1,7 +1,9 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
+import type { Goal } from './harness/goals.ts';
 import { describeMachine } from './harness/machine.ts';
 import { parseOptions } from './harness/options.ts';
 import { renderGoals, renderReport } from './harness/report.ts';
+import { summaryText, updatedResults, wholeResults } from './harness/results-file.ts';
 import { measureCase } from './harness/sampling.ts';
 import type { CaseResult } from './harness/scenario.ts';
 import { findScenario, SCENARIOS } from './suite.ts';
@@ -13,7 +15,7 @@ const scenarios = only.length === 0 ? SCENARIOS : only.map(findScenario);
 const machine = `${describeMachine(args)}\n- Repeats: ${repeats}`;
 console.log(`${machine}\n`);
 const sections: string[] = [];
-const goals = [];
+const goals: Goal[] = [];
 for (const scenario of scenarios) {
   const results: CaseResult[] = [];
   for (const work of scenario.cases(isQuick)) results.push(await measureCase(scenario, work, repeats));
@@ -25,13 +27,13 @@ for (const scenario of scenarios) {
 }
 
 const missed = goals.filter((goal) => !goal.passed).length;
-const summary = `${goals.length - missed} of ${goals.length} goals reached, ${missed} missed.`;
-console.log(`## Goals\n\n${renderGoals(goals)}\n\n${summary}`);
+console.log(`## Goals\n\n${renderGoals(goals)}\n\n${summaryText(goals.length, missed)}`);
 
 if (write) {
-  const intro = `The last run of the suite. [README.md](README.md) says what is measured and how to read it.`;
-  const text = ['# Results', intro, machine, '## Goals', renderGoals(goals), summary, ...sections].join(
-    '\n\n',
+  const file = new URL('./RESULTS.md', import.meta.url);
+  const findings = { machine, sections, goals };
+  writeFileSync(
+    file,
+    only.length === 0 ? wholeResults(findings) : updatedResults(readFileSync(file, 'utf8'), findings),
   );
-  writeFileSync(new URL('./RESULTS.md', import.meta.url), `${text}\n`);
 }

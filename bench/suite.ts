@@ -1,3 +1,4 @@
+import { batchGrowth } from './batch/growth-scenario.ts';
 import { items } from './batch/items-scenario.ts';
 import { batch } from './batch/scenario.ts';
 import { largeBatch } from './batch/store-scenario.ts';
@@ -34,6 +35,7 @@ export const SCENARIOS: readonly Scenario[] = [
   sandbox,
   batch,
   largeBatch,
+  batchGrowth,
   items,
   sse,
   http,

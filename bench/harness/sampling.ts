@@ -7,11 +7,12 @@ import { spreadOf } from './statistics.ts';
  * each round begins with another one. A machine that becomes slower thus becomes slower for all of them.
  */
 export async function measureCase(scenario: Scenario, work: Case, repeats: number): Promise<CaseResult> {
+  const rounds = Math.min(repeats, work.maxRepeats ?? repeats);
   const samples = new Map<string, Figures[]>(work.contestants.map((contestant) => [contestant, []]));
-  for (let round = 0; round < repeats; round++) {
+  for (let round = 0; round < rounds; round++) {
     for (let turn = 0; turn < work.contestants.length; turn++) {
       const contestant = work.contestants[(round + turn) % work.contestants.length]!;
-      showProgress(`${scenario.name}, ${work.label}: round ${round + 1} of ${repeats}, ${contestant}`);
+      showProgress(`${scenario.name}, ${work.label}: round ${round + 1} of ${rounds}, ${contestant}`);
       samples.get(contestant)!.push(await runChild(scenario.name, contestant, work));
     }
   }

@@ -13,6 +13,8 @@ export interface Case {
   readonly label: string;
   /** Who takes part, by name. */
   readonly contestants: readonly string[];
+  /** For one that takes long. */
+  readonly maxRepeats?: number;
 }
 
 /** What one repeat measured, by the name of the figure. */

@@ -113,6 +113,8 @@ export class TaskCheck {
     private readonly store: Store,
     private readonly batch: string,
     private readonly ids: readonly string[],
+    /** Ids of further tasks that are added with these, if there are too many for one list. */
+    private readonly others?: Pick<ReadonlySet<string>, 'has'>,
   ) {}
 
   /** Validates all tasks and returns them as they will be stored. */
@@ -162,7 +164,11 @@ export class TaskCheck {
     for (const dependency of depends_on) this.requireKnown(dependency);
     let found: TaskReferences | undefined;
     try {
-      found = taskReferences(input, knownTo(id, this.known, this.names), this.ids);
+      found = taskReferences(
+        input,
+        knownTo(id, this.known, this.names),
+        this.others === undefined ? this.ids : 'many',
+      );
     } catch (error) {
       if (error instanceof ParserMissing) return loadParser().then(() => this.checkOne(id, input));
       if (this.unread.size === 0) throw error;
@@ -245,7 +251,7 @@ export class TaskCheck {
   /** An unread id counts as known until it is read, so that one pass collects all ids to read. */
   private isKnown(id: string): boolean {
     this.own ??= new Set(this.ids);
-    if (this.own.has(id)) return true;
+    if (this.own.has(id) || this.others?.has(id) === true) return true;
     // Others depend on the group, and a[0] is the first element of its result.
     if (ITEM_ID.test(id)) return false;
     const isStored = this.stored.get(id);

@@ -81,13 +81,14 @@ async function unknownTask(store: Pick<Store, 'tasks'>, batch: string, id: strin
 
 const PAGE = 500;
 
-/** Yields all tasks of a batch in their order, page by page. The event loop gets a break after each. */
+/** Yields the tasks of a batch after a number, page by page. The event loop gets a break after each. */
 export async function* taskPages(
   store: Store,
   batch: string,
   status?: readonly TaskStatus[],
+  afterSeq = 0,
 ): AsyncGenerator<TaskRecord[], void, undefined> {
-  for (let afterSeq = 0; ; await nextTurn()) {
+  for (; ; await nextTurn()) {
     const page = await store.tasks(batch, { ...(status && { status }), afterSeq, limit: PAGE });
     if (page.length > 0) yield page;
     if (page.length < PAGE) return;

@@ -115,9 +115,12 @@ export async function explainTask(
   if (ended !== undefined) return `It ${ended}`;
   if (task.status === 'running') return text ?? (run === undefined ? pauseText(task) : undefined);
   if (text !== undefined) return text;
-  if (run !== undefined) return 'It is about to be checked and submitted.';
-  const holder = context.runs.otherHolder(record);
   const waits = await dependenciesText(context, task);
+  if (run !== undefined)
+    return run.backlogText === undefined
+      ? 'It is about to be checked and submitted.'
+      : `${waits ?? 'Ready; queued behind other tasks. '}${run.backlogText}`;
+  const holder = context.runs.otherHolder(record);
   if (holder === undefined) return `${waits ?? ''}The batch is not running. ${hintText('start')}`;
   return `${waits ?? 'Ready; queued behind other tasks. '}The batch is run by ${holderText(holder)}, with ${record.counts.running} running and ${record.counts.open} open${limitText(record.options)}.`;
 }

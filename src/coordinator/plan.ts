@@ -2,6 +2,7 @@ import type { VolleyConfig } from '../config/config.ts';
 import type { ResourceRequirements } from '../core/demand.ts';
 import { internalError, VolleyError } from '../core/errors.ts';
 import { NearestNames } from '../core/nearest.ts';
+import type { Priority } from '../core/priority.ts';
 import { NO_NEEDS } from '../core/resource-table.ts';
 import type { GroupSpec } from '../core/spec.ts';
 import type { DependencyPolicy } from '../core/terms.ts';
@@ -264,6 +265,17 @@ export class CallPlanner {
       return isThenable(checking) ? checking.catch(rethrow) : checking;
     } catch (error) {
       return rethrow(error);
+    }
+  }
+
+  /** The priority of calls of a tool that have none of their own. */
+  priorityOf(toolName: string): Priority {
+    const { registry, config } = this.parts;
+    try {
+      return registry.resolve(toolName).priority ?? config.defaults.priority;
+    } catch {
+      // Such calls are refused.
+      return config.defaults.priority;
     }
   }
 

@@ -219,12 +219,62 @@ function isAttached(connection: DatabaseSyncInstance): boolean {
  * damages the file. `FULL` would make each commit wait for the disk.
  */
 function setUp(connection: DatabaseSyncInstance, file: string): void {
+  // Takes effect only while the file is empty.
+  connection.exec(`PRAGMA ${SCHEMA}.auto_vacuum = INCREMENTAL`);
   const row = connection.prepare(`PRAGMA ${SCHEMA}.journal_mode = WAL`).get() as { journal_mode: string };
   if (row.journal_mode !== 'wal') {
     throw unavailable(file, 'its file system allows no write-ahead log. Use a folder on a local disk');
   }
   connection.exec(`PRAGMA ${SCHEMA}.synchronous = NORMAL; PRAGMA ${SCHEMA}.cache_size = -16000`);
   connection.exec(`PRAGMA ${SCHEMA}.wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+}
+
+/** Pages that are given back at once: some milliseconds. */
+const PAGES_PER_STEP = 500;
+/** Fewer free pages are left for what is added next. */
+const MIN_FREE_PAGES = 256;
+/** A file from an earlier version is rewritten if at most this many pages are in use: some tenths of a second. */
+const MAX_REWRITTEN_PAGES = 8192;
+
+/**
+ * The pages of a file that deleted data has left free. SQLite uses them for new data; giving them back makes the file
+ * smaller.
+ */
+export class FreePages {
+  constructor(private readonly writer: DatabaseSyncInstance) {}
+
+  /** Gives some pages back, in the current transaction. Returns whether there are more. */
+  shrink(): boolean {
+    if (!this.isIncremental || this.count('freelist_count') <= MIN_FREE_PAGES) return false;
+    this.writer.exec(`PRAGMA ${SCHEMA}.incremental_vacuum(${PAGES_PER_STEP})`);
+    return this.count('freelist_count') > MIN_FREE_PAGES;
+  }
+
+  /** Makes the file as small as its content. Call it outside a transaction. Does nothing while others use the file. */
+  finish(): void {
+    try {
+      if (!this.isIncremental) this.rewrite();
+      this.writer.exec(`PRAGMA ${SCHEMA}.wal_checkpoint(TRUNCATE)`);
+    } catch (error) {
+      if (!isBusy(error)) throw error;
+    }
+  }
+
+  /** Files of earlier versions cannot give pages back before they were rewritten once. */
+  private rewrite(): void {
+    const free = this.count('freelist_count');
+    if (free <= MIN_FREE_PAGES || this.count('page_count') - free > MAX_REWRITTEN_PAGES) return;
+    this.writer.exec(`VACUUM ${SCHEMA}`);
+  }
+
+  private get isIncremental(): boolean {
+    return this.count('auto_vacuum') === 2;
+  }
+
+  private count(pragma: string): number {
+    const row = this.writer.prepare(`PRAGMA ${SCHEMA}.${pragma}`).get() as Record<string, number>;
+    return row[pragma]!;
+  }
 }
 
 /** Runs several writes in a savepoint of a shared transaction; they are undone if one of them fails. */

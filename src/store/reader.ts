@@ -18,6 +18,7 @@ import {
   OPEN,
   type OpenTaskRow,
   openTaskRecord,
+  parsedOptions,
   RUNNING,
   STATUSES,
   type StoredText,
@@ -34,6 +35,7 @@ import type {
   ItemResult,
   ResultRange,
   SlowestPage,
+  TaskOutline,
   TaskQuery,
   TaskSummary,
 } from './store.ts';
@@ -73,6 +75,8 @@ export class Reader {
   private readonly newestIds: StatementSyncInstance;
   private readonly byKey: StatementSyncInstance;
   private readonly openTasks: StatementSyncInstance;
+  private readonly openTask: StatementSyncInstance;
+  private readonly openOutlines: StatementSyncInstance;
   private readonly openItems: StatementSyncInstance;
   private readonly someItems: StatementSyncInstance;
   private readonly resultsOfItems: StatementSyncInstance;
@@ -115,6 +119,13 @@ export class Reader {
     this.byKey = reader.prepare(`${TASKS} WHERE s.key = ?`);
     this.openTasks = reader.prepare(`${OPEN_TASKS} AND ${PAGE}`);
     this.openTasks.setReturnArrays(true);
+    this.openTask = reader.prepare(`${OPEN_TASKS} AND s.key = ?`);
+    this.openTask.setReturnArrays(true);
+    this.openOutlines = reader.prepare(
+      `SELECT t.key, t.id, t.function, t.options FROM states s CROSS JOIN tasks t ON t.key = s.key
+       WHERE s.status = ${OPEN} AND s.parent IS NULL AND s.key > ? AND s.key <= ? ORDER BY s.key LIMIT ?`,
+    );
+    this.openOutlines.setReturnArrays(true);
     this.openItems = reader.prepare(`${OPEN_TASKS} AND ${ITEMS}`);
     this.openItems.setReturnArrays(true);
     this.someDeliveries = reader.prepare(
@@ -236,6 +247,26 @@ export class Reader {
       return rows.map((row) => openTaskRecord(batch, row));
     }
     return this.pageOf(status, page, beforeSeq !== undefined).map((data) => taskRecord(data, batch));
+  }
+
+  outlines(batch: string, query: Pick<TaskQuery, 'afterSeq' | 'limit'>): TaskOutline[] {
+    checkQuery(query);
+    const { afterSeq = 0, limit } = query;
+    return this.snapshot(() => {
+      const row = this.oneBatch.get(toStored(batch)) as BatchData | undefined;
+      if (row === undefined || row.open === 0) return [];
+      const page = [keyOf(row.id, afterSeq), lastKeyOf(row.id), limit] as const;
+      return (this.openOutlines.all(...page) as unknown as OutlineRow[]).map(outline);
+    });
+  }
+
+  openTasksOf(batch: string, seqs: readonly number[]): TaskRecord[] {
+    return this.snapshot(() => {
+      const id = (this.oneBatch.get(toStored(batch)) as BatchData | undefined)?.id;
+      if (id === undefined) return [];
+      const rows = seqs.map((seq) => this.openTask.get(keyOf(id, seq)) as OpenTaskRow | undefined);
+      return rows.flatMap((row) => (row === undefined ? [] : [openTaskRecord(batch, row)]));
+    });
   }
 
   items(batch: string, groupSeq: number, query: ItemQuery): TaskRecord[] {
@@ -487,6 +518,17 @@ interface SummaryData {
   readonly attempts: number;
   readonly cause: StoredText | null;
   readonly parent: number | null;
+}
+
+type OutlineRow = [key: number, id: StoredText, tool: StoredText, options: StoredText | null];
+
+function outline([key, id, tool, options]: OutlineRow): TaskOutline {
+  return {
+    seq: seqInKey(key),
+    id: fromStored(id),
+    function: fromStored(tool),
+    options: parsedOptions(options),
+  };
 }
 
 /** As an array: objects take twice as long. */

@@ -204,6 +204,10 @@ function pauseOf({ retry_reason: reason, retry_message: message }: TaskData, unt
   return { reason: reason ?? 'error', message: fromStoredOrNull(message), until };
 }
 
+export function parsedOptions(options: StoredText | null): TaskOptions {
+  return options === null ? NO_OPTIONS : (JSON.parse(fromStored(options)) as TaskOptions);
+}
+
 /** The row of an open task as an array: objects take twice as long. */
 export type OpenTaskRow = [
   key: number,
@@ -229,7 +233,7 @@ export function openTaskRecord(
     name: fromStored(name),
     function: fromStored(tool),
     params: fromStored(params),
-    options: options === null ? NO_OPTIONS : (JSON.parse(fromStored(options)) as TaskOptions),
+    options: parsedOptions(options),
     status: 'open',
     attempts,
     failures,

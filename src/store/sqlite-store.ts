@@ -9,6 +9,7 @@ import {
   closeDatabase,
   type Database,
   emptyDatabase,
+  FreePages,
   lateDatabase,
   openDatabase,
   undoable,
@@ -43,6 +44,7 @@ import type {
   ResultRange,
   SlowestPage,
   Store,
+  TaskOutline,
   TaskQuery,
   TaskSummary,
   Unsuccessful,
@@ -148,6 +150,13 @@ export class SqliteStore implements Store {
     });
   }
 
+  endOpen(batch: string, end: Unsuccessful, at: number): Promise<number> {
+    return this.writeInSteps(() => {
+      this.leases.checkNotLost(batch);
+      return this.changes.endOpen(batch, end, at);
+    });
+  }
+
   delivered(batch: string, groupSeq: number, before: number, deliveries: readonly Delivery[]): Promise<void> {
     return this.writeOwn(batch, () => this.changes.delivered(batch, groupSeq, before, deliveries));
   }
@@ -216,8 +225,10 @@ export class SqliteStore implements Store {
     return this.writeInSteps(() => this.changes.cancel(batch, ids, message, this.now()));
   }
 
-  clear(batch: string, status?: readonly TaskStatus[]): Promise<number> {
-    return this.writeInSteps(() => this.changes.clear(batch, status));
+  async clear(batch: string, status?: readonly TaskStatus[]): Promise<number> {
+    const cleared = await this.writeInSteps(() => this.changes.clear(batch, status));
+    if (cleared > 0) await this.giveBack();
+    return cleared;
   }
 
   batches(): Promise<BatchRecord[]> {
@@ -250,6 +261,14 @@ export class SqliteStore implements Store {
 
   tasks(batch: string, query: TaskQuery): Promise<TaskRecord[]> {
     return this.read(() => this.reader.tasks(batch, query));
+  }
+
+  outlines(batch: string, query: Pick<TaskQuery, 'afterSeq' | 'limit'>): Promise<TaskOutline[]> {
+    return this.read(() => this.reader.outlines(batch, query));
+  }
+
+  openTasks(batch: string, seqs: readonly number[]): Promise<TaskRecord[]> {
+    return this.read(() => this.reader.openTasksOf(batch, seqs));
   }
 
   items(batch: string, groupSeq: number, query: ItemQuery): Promise<TaskRecord[]> {
@@ -388,6 +407,15 @@ export class SqliteStore implements Store {
     } finally {
       translated(this.file, () => closeDatabase(this.database));
     }
+  }
+
+  /** Makes the file smaller, in short transactions. */
+  private async giveBack(): Promise<void> {
+    const pages = new FreePages(this.database.writer);
+    while (await this.write(() => pages.shrink()));
+    await this.queue.idle();
+    if (this.closing === undefined && !this.database.writer.isTransaction)
+      translated(this.file, () => pages.finish());
   }
 
   /** A failure here also fails the work, which reports it; the next heartbeat tries again. */

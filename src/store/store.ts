@@ -10,6 +10,7 @@ import type {
   NewTask,
   StoredBlob,
   TaskEnd,
+  TaskOptions,
   TaskRecord,
   TaskStatus,
 } from './records.ts';
@@ -92,6 +93,14 @@ export interface TaskSummary {
   readonly groupSeq: number | undefined;
 }
 
+/** An open task without its arguments. */
+export interface TaskOutline {
+  readonly seq: number;
+  readonly id: string;
+  readonly function: string;
+  readonly options: TaskOptions;
+}
+
 /** How a task ended without completing. */
 export type Unsuccessful = Exclude<TaskEnd, { status: 'completed' }>;
 
@@ -125,6 +134,8 @@ export interface Store extends CacheStore {
   addItems(batch: string, groupSeq: number, items: readonly NewTask[]): Promise<AddedTasks>;
   /** Ends all open items of a group and returns their number. */
   endItems(batch: string, groupSeq: number, end: Unsuccessful, at: number): Promise<number>;
+  /** Ends all open tasks, with their items, and returns their number. */
+  endOpen(batch: string, end: Unsuccessful, at: number): Promise<number>;
   /** Records the next deliveries to a program, of which there have been `before`. */
   delivered(batch: string, groupSeq: number, before: number, deliveries: readonly Delivery[]): Promise<void>;
   /** Stores what a program has logged, in place of what was stored before. */
@@ -191,6 +202,10 @@ export interface Store extends CacheStore {
   lastIds(batch: string, limit: number): Promise<string[]>;
   /** Tasks in order, a page at a time. */
   tasks(batch: string, query: TaskQuery): Promise<TaskRecord[]>;
+  /** The open tasks that are no items, without their arguments, in order, a page at a time. */
+  outlines(batch: string, query: Pick<TaskQuery, 'afterSeq' | 'limit'>): Promise<TaskOutline[]>;
+  /** Those of the tasks with these numbers that are open, in the order of the numbers. */
+  openTasks(batch: string, seqs: readonly number[]): Promise<TaskRecord[]>;
   /** The items of a group in order, a page at a time. */
   items(batch: string, groupSeq: number, query: ItemQuery): Promise<TaskRecord[]>;
   /** How many items of a group have each status. */

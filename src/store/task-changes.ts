@@ -21,6 +21,7 @@ import {
   keyOf,
   lastKeyOf,
   OPEN,
+  parsedOptions,
   RUNNING,
   SKIPPED,
   STATUSES,
@@ -109,13 +110,23 @@ export class TaskChanges {
   *cancel(batch: string, ids: readonly string[] | undefined, message: string, at: number): Steps<number> {
     const { id: batchId } = this.batches.existing(batch);
     this.leases.checkNotHeldByOthers(batch, batchId);
-    let total = 0;
     const end = { status: 'cancelled', message } as const;
-    for (const keys of ids === undefined ? this.pagesOf(batchId, OPEN) : [this.openOf(batchId, ids)]) {
-      for (const key of keys) {
-        this.tasks.ended(batch, seqInKey(key), end, at, undefined, undefined);
-        if (ids !== undefined) total += yield* this.endItems(batch, seqInKey(key), end, at);
-      }
+    if (ids === undefined) return yield* this.endOpen(batch, end, at);
+    const keys = this.openOf(batchId, ids);
+    let total = keys.length;
+    for (const key of keys) {
+      this.tasks.ended(batch, seqInKey(key), end, at, undefined, undefined);
+      total += yield* this.endItems(batch, seqInKey(key), end, at);
+    }
+    return total;
+  }
+
+  /** Ends all open tasks of a batch. */
+  *endOpen(batch: string, end: Unsuccessful, at: number): Steps<number> {
+    const { id: batchId } = this.batches.existing(batch);
+    let total = 0;
+    for (const keys of this.pagesOf(batchId, OPEN)) {
+      for (const key of keys) this.tasks.ended(batch, seqInKey(key), end, at, undefined, undefined);
       total += keys.length;
       yield;
     }
@@ -347,10 +358,6 @@ interface StateRow {
   readonly status: number;
   /** The key of its group. */
   readonly parent: number | null;
-}
-
-function parsedOptions(options: StoredText | null): TaskOptions {
-  return options === null ? NO_OPTIONS : (JSON.parse(fromStored(options)) as TaskOptions);
 }
 
 /** The number of rows per statement: calling SQLite costs more than writing a row. */

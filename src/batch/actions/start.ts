@@ -68,7 +68,7 @@ export const startAction = defineAction({
       return { text: linesText(recovered, end.text), data: { ...end.data, ...counted(recovery) } };
     }
     const { counts } = await findBatch(context, batch);
-    const left = run.tasks.size;
+    const { left } = run;
     return {
       text: linesText(
         recovered,

@@ -10,7 +10,9 @@ import type { Action } from '../actions/define-action.ts';
 import { readRequest, requestedAction } from '../actions/request.ts';
 import type { BatchAnswer } from '../answer.ts';
 import type { BatchContext } from '../context.ts';
+import type { LargeCheck } from '../forecast/large-check.ts';
 import type { RunnableBatch, RunnableOptions } from '../forecast/runnable.ts';
+import type { RunSizes } from '../run/batch-run.ts';
 import type { BatchEventListener } from '../run/events.ts';
 import type { RunningTask } from '../run/monitor.ts';
 import { BatchRuns } from '../run/runs.ts';
@@ -27,6 +29,12 @@ export interface BatchExecutorOptions {
   readonly coordinator: ParallelToolCoordinator | (() => Promise<ParallelToolCoordinator>);
   /** Stores tasks and results. Closing the executor leaves it open, too. */
   readonly store: Store;
+  /**
+   * How much of a batch is in memory at once.
+   *
+   * @internal
+   */
+  readonly sizes?: RunSizes;
 }
 
 type DefinitionOf<N extends ActionName> = Awaited<
@@ -53,7 +61,7 @@ export class BatchExecutor implements AsyncDisposable {
   /** Undefined until it is first needed. */
   private coordinator: ParallelToolCoordinator | undefined;
 
-  constructor({ coordinator: given, store }: BatchExecutorOptions) {
+  constructor({ coordinator: given, store, sizes }: BatchExecutorOptions) {
     let opening: Promise<ParallelToolCoordinator> | undefined;
     if (typeof given !== 'function') this.coordinator = given;
     const coordinator = async () => {
@@ -61,7 +69,12 @@ export class BatchExecutor implements AsyncDisposable {
       this.coordinator = await opening;
       return this.coordinator;
     };
-    this.context = { coordinator, store, runs: new BatchRuns(coordinator, store), ids: new TaskIds(store) };
+    this.context = {
+      coordinator,
+      store,
+      runs: new BatchRuns(coordinator, store, sizes),
+      ids: new TaskIds(store),
+    };
   }
 
   /**
@@ -189,6 +202,16 @@ export class BatchExecutor implements AsyncDisposable {
   ): Promise<RunnableBatch> {
     const { runnableBatch } = await import('../forecast/runnable.ts');
     return runnableBatch(this.context, batch, tasks, options);
+  }
+
+  /**
+   * Returns a check of tasks that are too many for one request.
+   *
+   * @internal
+   */
+  async largeCheck(batch: string): Promise<LargeCheck> {
+    const { LargeCheck } = await import('../forecast/large-check.ts');
+    return new LargeCheck(this.context, batch);
   }
 
   /** Calls the listener with every event of this executor. Returns a function that unsubscribes. */

@@ -66,7 +66,9 @@ function ruleOf(issue: Issue, value: unknown): string {
     case 'too_big':
       return issue.origin === 'number' || issue.origin === 'int'
         ? `must be at most ${issue.maximum}`
-        : `must have at most ${issue.maximum} ${issue.origin === 'string' ? 'characters' : 'entries'}`;
+        : issue.origin === 'string'
+          ? `must have at most ${issue.maximum} characters`
+          : `must have at most ${issue.maximum} entries (send more in further requests)`;
     default:
       return issue.message;
   }

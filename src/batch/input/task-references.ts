@@ -33,11 +33,11 @@ const NONE: ReadonlySet<string> = new Set();
 /** How many tasks a `return` that uses all results may follow. */
 const MAX_USED = 10_000;
 
-/** Finds the references of a task. `together` lists the ids of all tasks that are added with it. */
+/** Finds the references of a task. `together` lists the ids of all tasks that are added with it, unless there are many. */
 export function taskReferences(
   input: TaskInput,
   known: KnownIds,
-  together: readonly string[],
+  together: readonly string[] | 'many',
 ): TaskReferences {
   const ids = new Set<string>();
   const mentions = new Set<string>();
@@ -109,7 +109,11 @@ function unknownReference(inner: string, known: KnownIds): VolleyError {
   );
 }
 
-function paramReferences(input: TaskInput, known: KnownIds, together: readonly string[]): References {
+function paramReferences(
+  input: TaskInput,
+  known: KnownIds,
+  together: readonly string[] | 'many',
+): References {
   // The text of a program has placeholders of its own.
   if (input.function === RUN_PROGRAM) return referencesIn(input.params['args'], known);
   const call: ToolCall = withExpression({ name: input.function, arguments: input.params });
@@ -118,8 +122,9 @@ function paramReferences(input: TaskInput, known: KnownIds, together: readonly s
   const source = input.params['expression'];
   if (typeof source !== 'string') return referencesIn(call.arguments, known);
   const { ids, usesAll } = checkedMentions(source, 'The "return" of the batch', known);
-  const found = usesAll ? new Set(together.filter((id) => id !== RETURN_ID)) : ids;
-  if (found.size > MAX_USED)
+  const all = together === 'many' ? [] : together;
+  const found = usesAll ? new Set(all.filter((id) => id !== RETURN_ID)) : ids;
+  if (usesAll && (together === 'many' || found.size > MAX_USED))
     throw new VolleyError(
       'INVALID_EXPRESSION',
       `The "return" of the batch uses all results, which is possible with at most ${MAX_USED} tasks. Name the results it needs.`,

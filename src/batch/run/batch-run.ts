@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
 import { toCallError } from '../../coordinator/errors.ts';
@@ -5,14 +6,18 @@ import type { Placement, PlannedCall, ReadyCall } from '../../coordinator/plan.t
 import type { Results } from '../../coordinator/references.ts';
 import type { ResultCache } from '../../coordinator/result-cache.ts';
 import { VolleyError } from '../../core/errors.ts';
-import type { FailureReason } from '../../core/failure.ts';
+import { cancellationText, type FailureReason } from '../../core/failure.ts';
+import type { TimeLeft } from '../../core/predict.ts';
+import { priorityLevel } from '../../core/priority.ts';
 import type { GroupSpec } from '../../core/spec.ts';
+import { countText } from '../../core/words.ts';
 import type { GroupHandle, RetryNotice } from '../../engine/group-handle.ts';
 import { type Outcome, renameOutcome } from '../../engine/outcome.ts';
 import { hasBlobs, withBlobs } from '../../store/blobs.ts';
 import { type AddedTasks, isGroup, type TaskOptions, type TaskRecord } from '../../store/records.ts';
-import type { Lease, Store, TaskSummary, Unsuccessful } from '../../store/store.ts';
+import type { Lease, Store, TaskOutline, TaskSummary, Unsuccessful } from '../../store/store.ts';
 import { autoConcurrency } from './auto-concurrency.ts';
+import { Backlog, type WindowSize } from './backlog.ts';
 import { TaskDependencies } from './dependencies.ts';
 import type { BatchEvents } from './events.ts';
 import { type GroupHost, GroupRun, holds } from './group-run.ts';
@@ -43,13 +48,24 @@ export interface RunSetup {
   readonly end: (leavesOpen: boolean) => Promise<boolean>;
   readonly options: RunOptions;
   readonly events: BatchEvents;
+  readonly sizes?: RunSizes | undefined;
 }
 
+/** How much of a batch is in memory at once. */
+export interface RunSizes extends WindowSize {
+  /** Batches with at most this many open tasks are submitted whole. */
+  readonly whole: number;
+}
+
+const SIZES: RunSizes = { whole: 20_000, ready: 5000, blocked: 5000 };
 const PAGE = 1000;
 /** Predictions begin after this many tasks have ended. */
 const FIRST_PREDICTION = 20;
 /** Longer arguments are not kept in memory while a task waits. They are read from the store when it runs. */
 const MAX_KEPT_PARAMS = 4096;
+
+/** The root causes of this many skipped tasks are kept. The ones that matter are those of submitted tasks. */
+const MAX_CAUSES = 100_000;
 
 /** Makes execution ids unique in an engine that runs a batch more than once. */
 let submissions = 0;
@@ -59,7 +75,7 @@ export class BatchRun implements TaskRunParts, GroupHost {
   readonly batch: string;
   readonly journal: RunJournal;
   readonly monitor: RunMonitor;
-  readonly prediction = new Prediction(() => this.group?.timeLeft());
+  readonly prediction = new Prediction(() => this.timeLeft());
   /** Settles when everything is written and the lease is released. Never rejects. */
   readonly done: Promise<void>;
   /** Why the run ended early, if it did. */
@@ -85,11 +101,20 @@ export class BatchRun implements TaskRunParts, GroupHost {
   /** Whether the last pull of all open tasks found none. */
   private isDrained = false;
   private resolveDone: () => void = () => {};
+  private readonly sizes: RunSizes;
+  /** Open tasks that are not submitted yet, if the batch is too large to be submitted whole. */
+  private backlog: Backlog | undefined;
+  /** By tool. */
+  private readonly levels = new Map<string, number>();
+  private isFilling = false;
+  /** How the tasks of the backlog end, if no more of them are submitted. */
+  private rest: RestEnd | undefined;
 
   constructor(private readonly setup: RunSetup) {
     const { lease, store, options, events } = setup;
     this.batch = lease.batch;
     this.groupName = this.nextPrefix();
+    this.sizes = setup.sizes ?? SIZES;
     this.deadlineAt = options.timeoutMs === undefined ? undefined : performance.now() + options.timeoutMs;
     this.journal = new RunJournal(store, this.batch, (error) => this.abandon(error));
     this.monitor = new RunMonitor(this.batch, events);
@@ -103,10 +128,15 @@ export class BatchRun implements TaskRunParts, GroupHost {
 
   /** Submits open tasks that are not submitted yet: those added since the last pull, or all. */
   pull(which: 'new' | 'all'): Promise<void> {
-    this.openPulls++;
     this.isDrained = false;
+    return this.inTurn(() => this.pullNow(which));
+  }
+
+  /** Submits tasks, or changes tasks that are not submitted. Only one such work is done at a time. */
+  private inTurn(work: () => Promise<void>): Promise<void> {
+    this.openPulls++;
     this.pulls = this.pulls
-      .then(() => this.pullNow(which))
+      .then(work)
       .catch((error: unknown) => this.abandon(error))
       .finally(() => {
         this.openPulls--;
@@ -142,7 +172,8 @@ export class BatchRun implements TaskRunParts, GroupHost {
   /** Cancels all tasks, or those with these ids. Returns the number of cancelled tasks once that is stored. */
   async cancel(ids: readonly string[] | 'all', reason: string): Promise<number> {
     await this.pulls;
-    const withdrawn = ids === 'all' ? 0 : await this.withdraw(ids, reason);
+    const rest = ids === 'all' ? this.endRest({ status: 'cancelled', message: reason }) : undefined;
+    const withdrawn = ids === 'all' ? 0 : await this.withdrawInTurn(ids, reason);
     const asked = ids === 'all' ? undefined : new Set(ids);
     const isAsked = ({ id, owner }: TaskRun) =>
       asked === undefined || asked.has(id) || (owner !== undefined && asked.has(owner.id));
@@ -155,10 +186,25 @@ export class BatchRun implements TaskRunParts, GroupHost {
       return typeof end === 'object' && end.status === 'cancelled';
     });
     const neverRun = cancelled.reduce((sum, { group }) => sum + (group?.neverRun ?? 0), 0);
-    return withdrawn + cancelled.length + neverRun;
+    return withdrawn + cancelled.length + neverRun + ((await rest) ?? 0);
   }
 
-  /** Cancels items that their groups have not submitted yet. */
+  /** The number of tasks that have not ended, as far as they were found. */
+  get left(): number {
+    return this.tasks.size + (this.backlog?.size ?? 0);
+  }
+
+  private async withdrawInTurn(ids: readonly string[], reason: string): Promise<number> {
+    let withdrawing: Promise<number> = Promise.resolve(0);
+    await this.inTurn(async () => {
+      withdrawing = this.withdraw(ids, reason);
+      // The caller reports it.
+      await withdrawing.catch(() => {});
+    });
+    return withdrawing;
+  }
+
+  /** Cancels tasks that are not submitted yet. */
   private async withdraw(ids: readonly string[], reason: string): Promise<number> {
     const missing = ids.filter((id) => !this.tasks.has(id));
     if (missing.length === 0) return 0;
@@ -172,7 +218,10 @@ export class BatchRun implements TaskRunParts, GroupHost {
       groups.get(groupSeq)?.withdrawn.add(id);
       withdrawn.push(id);
     }
-    return withdrawn.length === 0 ? 0 : this.store.cancel(this.batch, reason, withdrawn);
+    if (withdrawn.length === 0) return 0;
+    const count = await this.store.cancel(this.batch, reason, withdrawn);
+    for (const id of withdrawn) this.backlog?.withdrawn(id);
+    return count;
   }
 
   attemptOver(): void {
@@ -216,6 +265,24 @@ export class BatchRun implements TaskRunParts, GroupHost {
     return engine.explain(handle.id, this.taskId).text;
   }
 
+  /** Says that a task is not submitted yet, because the batch is large. */
+  get backlogText(): string | undefined {
+    if (this.backlog === undefined) return undefined;
+    return `The batch is large and is loaded in parts; ${countText(this.backlog.size, 'task')} to come.`;
+  }
+
+  /** Predicts the time left. Tasks that are not submitted count as the others. */
+  private timeLeft(): TimeLeft | undefined {
+    const left = this.group?.timeLeft();
+    if (left === undefined || this.backlog === undefined) return left;
+    const factor = 1 + this.backlog.size / Math.max(1, this.tasks.size);
+    return {
+      lowMs: left.lowMs * factor,
+      expectedMs: left.expectedMs * factor,
+      highMs: left.highMs * factor,
+    };
+  }
+
   /** Explains why an item is not submitted yet. */
   private explainItem(id: string): string | undefined {
     const group = this.tasks.get(id.slice(0, id.lastIndexOf('[')))?.group;
@@ -257,6 +324,7 @@ export class BatchRun implements TaskRunParts, GroupHost {
   }
 
   private async pullNow(which: 'new' | 'all'): Promise<void> {
+    if (this.backlog !== undefined || (await this.isLarge())) return this.pullLarge(which);
     const records = await this.openTasks(which === 'new' ? this.lastSeq : 0);
     this.isDrained = which === 'all' && records.length === 0;
     if (records.length === 0) return;
@@ -265,9 +333,143 @@ export class BatchRun implements TaskRunParts, GroupHost {
     const dependencies = await TaskDependencies.read(store, this.batch, tasks, this.tasks);
     if (this.isStopping || this.problem !== undefined) return;
     // Tasks that were reopened in the meantime are submitted with the others.
-    if (dependencies.hasOpened) return this.pullNow('all');
+    if (dependencies.openedFor(tasks).size > 0) return this.pullNow('all');
+    await this.submitAndSettle(tasks, dependencies);
+  }
+
+  /** Submits tasks and waits for the ends of those that do not run. */
+  private async submitAndSettle(
+    tasks: readonly PlannedTask[],
+    dependencies: TaskDependencies,
+  ): Promise<void> {
     const ended = this.submit(tasks, dependencies);
     await Promise.all(ended.map((task) => task.whenOver()));
+  }
+
+  private async isLarge(): Promise<boolean> {
+    const { open = 0 } = (await this.store.batch(this.batch))?.counts ?? {};
+    return open > this.sizes.whole;
+  }
+
+  /** Adds open tasks to the backlog and submits the first ones. */
+  private async pullLarge(which: 'new' | 'all'): Promise<void> {
+    const { maxConcurrency } = this.setup.options;
+    const { ready, blocked } = this.sizes;
+    const atOnce = maxConcurrency === 'auto' ? 0 : maxConcurrency;
+    this.backlog ??= new Backlog(
+      randomInt(2 ** 31),
+      { ready: Math.max(ready, 2 * atOnce), blocked },
+      (id) => this.tasks.get(id)?.seq,
+    );
+    for (let after = which === 'new' ? this.lastSeq : 0; !this.isStopping; await nextTurn()) {
+      const page = await this.store.outlines(this.batch, { afterSeq: after, limit: PAGE });
+      for (const task of page) if (!this.tasks.has(task.id)) this.addToBacklog(this.backlog, task);
+      after = page.at(-1)?.seq ?? after;
+      this.lastSeq = Math.max(this.lastSeq, after);
+      if (page.length < PAGE) break;
+    }
+    this.backlog.link();
+    this.isDrained = which === 'all' && this.backlog.size === 0;
+    await this.fill();
+  }
+
+  private addToBacklog(backlog: Backlog, { seq, id, function: tool, options }: TaskOutline): void {
+    const { onDependencyFailure = 'skip', dependsOn = [] } = options;
+    backlog.add({
+      seq,
+      id,
+      level: options.priority === undefined ? this.levelOf(tool) : priorityLevel(options.priority),
+      dependsOn,
+      isSkippedAtOnce: onDependencyFailure === 'skip' && !judgesDependencies(options),
+    });
+  }
+
+  /** The level of tasks without a priority. */
+  private levelOf(tool: string): number {
+    let level = this.levels.get(tool);
+    if (level === undefined) {
+      level = priorityLevel(this.coordinator.planner.priorityOf(tool));
+      this.levels.set(tool, level);
+    }
+    return level;
+  }
+
+  /** Submits tasks of the backlog as far as they fit. */
+  private async fill(): Promise<void> {
+    this.isFilling = false;
+    const { backlog } = this;
+    while (backlog !== undefined && this.rest === undefined) {
+      if (this.deadlineAt !== undefined && performance.now() >= this.deadlineAt) {
+        this.missDeadline();
+        return;
+      }
+      if (this.isStopping || this.problem !== undefined) return;
+      if (backlog.isStuck) backlog.release();
+      const seqs = backlog.take(PAGE);
+      if (seqs.length === 0) return;
+      await this.submitTaken(backlog, seqs);
+      await nextTurn();
+    }
+  }
+
+  private fillSoon(): void {
+    if (this.isFilling) return;
+    this.isFilling = true;
+    void this.inTurn(() => this.fill());
+  }
+
+  private async submitTaken(backlog: Backlog, seqs: readonly number[]): Promise<void> {
+    const records = await this.store.openTasks(this.batch, seqs);
+    const tasks = await planTasks(this.coordinator.planner, records);
+    let dependencies: TaskDependencies;
+    for (;;) {
+      dependencies = await TaskDependencies.read(this.store, this.batch, tasks, this.tasks);
+      const opened = dependencies.openedFor(tasks);
+      if (opened.size === 0) break;
+      // They were reopened after the backlog was read.
+      for (const id of opened.keys()) backlog.takeOne(id);
+      const more = await this.store.openTasks(this.batch, [...opened.values()]);
+      tasks.push(...(await planTasks(this.coordinator.planner, more)));
+    }
+    if (this.isStopping || this.problem !== undefined || this.rest !== undefined) return;
+    if (tasks.length > 0) await this.submitAndSettle(tasks, dependencies);
+    if (records.length === seqs.length) return;
+    // The others have ended or were cleared. Their dependents find that in the store.
+    const found = new Set(records.map(({ seq }) => seq));
+    for (const seq of seqs) if (!found.has(seq)) backlog.ended(seq, true);
+  }
+
+  private missDeadline(): void {
+    const message = 'It was not started within the time limit of the batch.';
+    void this.endRest({ status: 'failed', reason: 'deadline', code: 'EXECUTION_DEADLINE', message });
+  }
+
+  /** Submits no more tasks of the backlog. They end like this when the submitted ones have ended. Returns their number. */
+  private endRest(end: Unsuccessful): Promise<number> | undefined {
+    if (this.backlog === undefined) return undefined;
+    if (this.rest === undefined) {
+      let resolve = (_: number) => {};
+      const ended = new Promise<number>((settle) => {
+        resolve = settle;
+      });
+      this.rest = { end, ended, resolve };
+    }
+    const { ended } = this.rest;
+    this.endIfDone();
+    return ended;
+  }
+
+  private async writeRest({ end, resolve }: RestEnd): Promise<void> {
+    this.backlog = undefined;
+    this.rest = undefined;
+    let count = 0;
+    try {
+      count = await this.journal.restEnded(end);
+    } finally {
+      resolve(count);
+    }
+    const { events } = this.setup;
+    if (events.hasListeners) events.publish({ type: 'changed', batch: this.batch, at: Date.now() });
   }
 
   private async openTasks(afterSeq: number): Promise<TaskRecord[]> {
@@ -365,8 +567,15 @@ export class BatchRun implements TaskRunParts, GroupHost {
     // A group may run again: it continues with its items.
     const isIdempotent = planned.kind === 'ready' && (planned.tool.idempotent || planned.isGroup === true);
     const end = planned.kind === 'ready' ? dependencies.endOf(planned) : undefined;
-    if (end?.status === 'skipped' && end.cause !== undefined) this.earlierCauses.set(record.id, end.cause);
+    if (end?.status === 'skipped' && end.cause !== undefined) this.noteCause(record.id, end.cause);
     return new TaskRun(record, isIdempotent, end, this, this.rolesOf(record));
+  }
+
+  private noteCause(id: string, cause: string): void {
+    this.earlierCauses.set(id, cause);
+    if (this.earlierCauses.size <= MAX_CAUSES) return;
+    const [oldest] = this.earlierCauses.keys();
+    this.earlierCauses.delete(oldest!);
   }
 
   private rolesOf(record: TaskRecord): TaskRunRoles | undefined {
@@ -390,7 +599,7 @@ export class BatchRun implements TaskRunParts, GroupHost {
     if (isExpanded) return undefined;
     const cause = judgesDependencies(options) ? await this.rootCauseOf(options) : undefined;
     if (cause !== undefined) {
-      this.earlierCauses.set(id, cause);
+      this.noteCause(id, cause);
       return { status: 'skipped', cause };
     }
     const { when, mentions } = options;
@@ -510,8 +719,17 @@ export class BatchRun implements TaskRunParts, GroupHost {
   private settled(outcome: Outcome): void {
     const task = this.taskOf(outcome.id);
     if (task === undefined) return;
+    if (outcome.status === 'failed') this.failedFast(task);
     if (outcome.status === 'completed') this.over(task, 'completed');
     else void this.writeEnd(task, outcome).then((end) => this.over(task, end));
+  }
+
+  /** The engine has cancelled the other tasks, as far as they are submitted. */
+  private failedFast({ id, owner }: TaskRun): void {
+    if (!this.setup.options.failFast || this.backlog === undefined || owner?.allowsFailures === true) return;
+    const message = cancellationText({ event: 'fail-fast', id });
+    void this.endRest({ status: 'cancelled', message });
+    this.group?.cancel(message);
   }
 
   /** Stores the end of a task that did not complete, unless it stays open. */
@@ -570,15 +788,29 @@ export class BatchRun implements TaskRunParts, GroupHost {
   /** Removes a task once its end is stored. */
   private over(task: TaskRun, end: WrittenEnd): void {
     this.tasks.delete(task.id);
+    this.backlog?.ended(task.seq, end === 'completed');
     task.owner?.itemOver(task.id, end);
     task.resolveOver(end);
     if (++this.settledCount === FIRST_PREDICTION) this.prediction.begin();
+    if (this.backlog?.isDue === true) this.fillSoon();
     this.endIfDone();
     if (end !== undefined) this.monitor.ended(task, end);
   }
 
   private endIfDone(): void {
     if (this.tasks.size > 0 || this.openPulls > 0 || this.hasEnded) return;
+    if (this.rest !== undefined && this.problem === undefined) {
+      const { rest } = this;
+      void this.inTurn(() => this.writeRest(rest));
+      return;
+    }
+    if (this.backlog !== undefined && !this.isStopping && this.problem === undefined) {
+      if (this.backlog.size > 0) {
+        this.fillSoon();
+        return;
+      }
+      this.backlog = undefined;
+    }
     // Tasks may have been added or reopened since the last pull.
     if (!this.isStopping && this.problem === undefined && !this.isDrained) {
       void this.pull('all');
@@ -602,11 +834,21 @@ export class BatchRun implements TaskRunParts, GroupHost {
       this.problem ??= error;
     }
     lease.lost.removeEventListener('abort', this.onLost);
+    this.rest?.resolve(0);
+    this.backlog = undefined;
     this.prediction.end();
     // The engine keeps its last executions, which refer to this run. Without this they would keep the whole group alive.
     this.group = undefined;
     this.resolveDone();
   }
+}
+
+/** How the tasks that are not submitted end. */
+interface RestEnd {
+  readonly end: Unsuccessful;
+  /** Their number, when that is stored. */
+  readonly ended: Promise<number>;
+  resolve(count: number): void;
 }
 
 /** Whether a task was skipped by its condition, or because it runs only if a dependency fails. */

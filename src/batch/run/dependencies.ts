@@ -11,7 +11,7 @@ type Standing =
   | { readonly kind: 'submitted'; readonly handle: ExecutionHandle }
   | { readonly kind: 'completed' }
   /** It was reopened after the open tasks were read. */
-  | { readonly kind: 'opened' }
+  | { readonly kind: 'opened'; readonly seq: number }
   /** It failed, was cancelled or skipped in an earlier run, or it was cleared. */
   | { readonly kind: 'unsuccessful'; readonly rootCause: string };
 
@@ -49,9 +49,18 @@ export class TaskDependencies {
     return new TaskDependencies(standings);
   }
 
-  /** Whether a dependency was reopened and must be submitted as well. */
-  get hasOpened(): boolean {
-    return [...this.standings.values()].some(({ kind }) => kind === 'opened');
+  /** The dependencies that were reopened and must be submitted as well, except those of tasks that are decided. */
+  openedFor(tasks: readonly PlannedTask[]): Map<string, number> {
+    const opened = new Map<string, number>();
+    if (![...this.standings.values()].some(({ kind }) => kind === 'opened')) return opened;
+    for (const { planned } of tasks) {
+      if (planned.kind === 'refused' || this.endOf(planned) !== undefined) continue;
+      for (const id of planned.dependsOn) {
+        const standing = this.standings.get(id)!;
+        if (standing.kind === 'opened') opened.set(id, standing.seq);
+      }
+    }
+    return opened;
   }
 
   /** Returns the end of a task that earlier runs decided without running it. */
@@ -86,6 +95,6 @@ export class TaskDependencies {
 
 function storedStanding(id: string, task: TaskSummary | undefined): Standing {
   if (task?.status === 'completed') return { kind: 'completed' };
-  if (task?.status === 'open') return { kind: 'opened' };
+  if (task?.status === 'open') return { kind: 'opened', seq: task.seq };
   return { kind: 'unsuccessful', rootCause: (task?.status === 'skipped' ? task.cause : undefined) ?? id };
 }

@@ -45,6 +45,8 @@ export interface GroupHost {
 export const MAX_ITEMS = 100_000;
 /** How many items are submitted, or read, at once. */
 const PAGE = 500;
+/** How many items of a group are in memory at once. */
+const MAX_SUBMITTED = 10_000;
 const MAX_PARAMS_BYTES = 10 * 2 ** 20;
 const MAX_ITEMS_BYTES = 256 * 2 ** 20;
 
@@ -366,7 +368,7 @@ export class GroupRun {
   private async runOpen(): Promise<void> {
     const { store, batch } = this.host;
     for (let afterSeq = 0; !this.isClosed; ) {
-      const free = this.maxConcurrent - (this.submitted - this.over);
+      const free = Math.min(this.maxConcurrent, MAX_SUBMITTED) - (this.submitted - this.over);
       if (free <= 0) {
         await this.change();
         continue;

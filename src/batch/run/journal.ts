@@ -82,6 +82,15 @@ export class RunJournal {
     return count;
   }
 
+  /** Ends all open tasks and returns their number. */
+  async restEnded(end: Unsuccessful): Promise<number> {
+    let count = 0;
+    await this.write(async () => {
+      count = await this.store.endOpen(this.batch, end, Date.now());
+    });
+    return count;
+  }
+
   /** An attempt failed, and a retry follows. */
   attemptFailed(seq: number, attempt: FailedAttempt): Promise<void> {
     this.writeStart(seq);

@@ -2,7 +2,7 @@ import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
 import { VolleyError } from '../../core/errors.ts';
 import type { BatchRecord, LeaseHolder } from '../../store/records.ts';
 import type { Lease, Recovery, Store } from '../../store/store.ts';
-import type { BatchRun, RunOptions } from './batch-run.ts';
+import type { BatchRun, RunOptions, RunSizes } from './batch-run.ts';
 import { BatchEvents, publishRecovery } from './events.ts';
 
 /** How long to wait for tool servers to list their tools. After that their tasks count as not idempotent. */
@@ -26,6 +26,7 @@ export class BatchRuns {
   constructor(
     private readonly coordinator: () => Promise<ParallelToolCoordinator>,
     private readonly store: Store,
+    private readonly sizes?: RunSizes,
   ) {}
 
   /** Returns the run of a batch until all its results are stored. */
@@ -174,6 +175,7 @@ export class BatchRuns {
       end: (leavesOpen) => this.end(lease, leavesOpen),
       options,
       events,
+      sizes: this.sizes,
     });
     this.runs.set(batch, run);
     settle();

@@ -1,16 +1,18 @@
 import { addBatchAction } from '../../batch/actions/add-batch.ts';
 import type { BatchAnswer } from '../../batch/answer.ts';
 import { checkInput } from '../../batch/input/check.ts';
-import { listText } from '../../core/words.ts';
+import { countText, listText } from '../../core/words.ts';
 import type { Store } from '../../store/store.ts';
-import { withIds } from '../input/collect-tasks.ts';
+import { readTasks, withIds } from '../input/collect-tasks.ts';
+import { LargeTaskFile } from '../input/large-file.ts';
 import { locateErrors, locateInAnswer } from '../input/problem-places.ts';
-import { type PlainObject, readTaskFile } from '../input/task-file.ts';
+import type { PlainObject } from '../input/task-file.ts';
 import { createColors, wantsColors } from '../output/colors.ts';
 import { EXIT } from '../output/io.ts';
 import { programName } from '../output/wording.ts';
 import { type CommonOptions, defineCommand } from '../program/command.ts';
 import { fieldOptions } from '../session/action-command.ts';
+import { checkLarge } from '../session/add-large.ts';
 import { printAnswer } from '../session/ask.ts';
 import { type Session, withOwnStore } from '../session/session.ts';
 
@@ -28,9 +30,14 @@ export const addBatchCommand = defineCommand<AddBatchOptions>({
       addBatchAction,
     ),
   run: async ([file], { batch, ...options }, io) => {
-    const read = await readTaskFile(file!, io.stdin, io.cwd);
+    const read = await readTasks(file!, io.stdin, io.cwd);
+    if (read instanceof LargeTaskFile) await read.readSettings();
     const { batch: own, ...ofRun } = read.settings;
     const status = await withOwnStore(options, io, async (session) => {
+      if (read instanceof LargeTaskFile) {
+        const name = checkInput(addBatchAction.schema.shape.batch, 'add_batch', batch ?? own ?? 'default');
+        return printAnswer(await addLarge(session, name, read), options, io);
+      }
       const located = { tasks: read.tasks, file: read };
       const { answer, tasks } = await locateErrors(located, read.tasks, () =>
         add(session, batch ?? own ?? 'default', read.tasks),
@@ -47,6 +54,24 @@ export const addBatchCommand = defineCommand<AddBatchOptions>({
     return status;
   },
 });
+
+/** Checks all tasks of a large file, then adds them in parts. */
+async function addLarge(session: Session, batch: string, file: LargeTaskFile): Promise<BatchAnswer> {
+  const { lists } = await checkLarge(session, batch, file, { areSkipped: false });
+  let added = 0;
+  let answer: BatchAnswer | undefined;
+  for await (const { tasks } of lists()) {
+    answer = await session.handle({ action: 'add_batch', tasks, batch });
+    if (!answer.ok) {
+      const note = added === 0 ? '' : ` ${countText(added, 'task')} before it were added.`;
+      return { ...answer, text: `${answer.text}${note}` };
+    }
+    added += tasks.length;
+  }
+  const { counts, state } = answer!.data;
+  const text = `Added ${countText(added, 'task')} to the batch "${batch}".`;
+  return { ok: true, action: 'add_batch', text, data: { batch, added, counts, state } };
+}
 
 /** Adds tasks once more that are there already; another process may do the same at this moment. */
 async function add(

@@ -2,7 +2,8 @@ import { addBatchAction } from '../../batch/actions/add-batch.ts';
 import { checkInput } from '../../batch/input/check.ts';
 import { printableLine } from '../../core/printable-text.ts';
 import { listText } from '../../core/words.ts';
-import { changedIds, collectTasks, newTasks, type RunTasks } from '../input/collect-tasks.ts';
+import { batchNameOf, changedIds, collectTasks, newTasks, type RunTasks } from '../input/collect-tasks.ts';
+import { LargeTaskFile } from '../input/large-file.ts';
 import { locateErrors, locateInAnswer } from '../input/problem-places.ts';
 import type { PlainObject } from '../input/task-file.ts';
 import type { ExitStatus, Io } from '../output/io.ts';
@@ -10,8 +11,9 @@ import { writeNote } from '../output/messages.ts';
 import { type CommandScope, programName, scopeFlags } from '../output/wording.ts';
 import { defineCommand } from '../program/command.ts';
 import { sourceOptions } from '../program/options.ts';
+import { checkLarge } from '../session/add-large.ts';
 import { printAnswer } from '../session/ask.ts';
-import { dryRun } from '../session/dry-run.ts';
+import { dryRun, dryRunLarge } from '../session/dry-run.ts';
 import { type Session, withOwnStore, withSession } from '../session/session.ts';
 import {
   checkFileSettings,
@@ -42,6 +44,7 @@ export const runBatchCommand = defineCommand<RunOptions>({
   run: async ([file], options, io) => {
     const { each, function: tool, params } = options;
     const found = await collectTasks({ file, each, function: tool, params }, io);
+    if (found instanceof LargeTaskFile) return runLarge(found, options, io);
     const batch = options.batch ?? found.batch;
     const settings = fromFile(found.settings, options);
     const start = { ...settings, ...options };
@@ -63,26 +66,59 @@ export const runBatchCommand = defineCommand<RunOptions>({
   },
 });
 
-/** The batch keeps its tasks, which may have run. Notes those that the file has changed. */
+/** Runs a file whose tasks are too many to be in memory at once. */
+async function runLarge(file: LargeTaskFile, options: RunOptions, io: Io): Promise<ExitStatus> {
+  await file.readSettings();
+  const { batch: own = batchNameOf(file.name), ...rest } = file.settings;
+  const batch = options.batch ?? String(own);
+  const settings = fromFile(rest, options);
+  const start = { ...settings, ...options };
+  checkFileSettings(file.name, options.batch === undefined ? batch : undefined, settings);
+  checkStart(batch, start, io);
+  const open = options.dryRun ? withSession : withOwnStore;
+  return open(options, io, async (session) => {
+    const scope = { batch, config: options.config };
+    let hasNote = false;
+    const checked = await checkLarge(session, batch, file, {
+      areSkipped: true,
+      noteSkipped: async (tasks) => {
+        if (!hasNote) hasNote = await noteChanged(session, scope, tasks, io);
+      },
+    });
+    if (options.dryRun) return dryRunLarge(batch, checked, options, io);
+    for await (const found of checked.lists()) {
+      const refused = await add(session, { batch, tasks: found.tasks, found }, options, io);
+      if (refused !== undefined) return refused;
+    }
+    return startBatch(session, batch, start, io);
+  });
+}
+
+/** The batch keeps its tasks, which may have run. Notes those that the file has changed, and returns whether there are any. */
 async function noteChanged(
   { store }: Session,
   scope: CommandScope & { readonly batch: string },
   tasks: readonly PlainObject[],
   io: Io,
-): Promise<void> {
+): Promise<boolean> {
   const changed = await changedIds(store, scope.batch, tasks);
-  if (changed.length === 0) return;
+  if (changed.length === 0) return false;
   const ids = listText(changed.slice(0, MAX_NAMED).map(printableLine), changed.length);
   writeNote(
     `These tasks were added before with another function or params, which the batch keeps: ${ids}. To use those in the file, run ${programName(io)} clear${scopeFlags(scope)} first, or choose another --batch.`,
     io,
   );
+  return true;
 }
 
 /** Returns an exit status if the tasks were refused. */
 async function add(
   session: Session,
-  { batch, tasks, found }: { batch: string; tasks: readonly PlainObject[]; found: RunTasks },
+  {
+    batch,
+    tasks,
+    found,
+  }: { batch: string; tasks: readonly PlainObject[]; found: Pick<RunTasks, 'tasks' | 'file'> },
   options: RunOptions,
   io: Io,
 ): Promise<ExitStatus | undefined> {

@@ -1,10 +1,12 @@
 import { findBatch } from '../../batch/context.ts';
+import { totalOf } from '../../batch/counts.ts';
 import type { LearnedDuration, RunnableBatch } from '../../batch/forecast/runnable.ts';
 import { type Forecast, forecastOf } from '../../batch/forecast/simulation.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { printableLine } from '../../core/printable-text.ts';
 import { countText, spanText } from '../../core/words.ts';
 import { collectTasks } from '../input/collect-tasks.ts';
+import { LargeTaskFile } from '../input/large-file.ts';
 import { locateErrors } from '../input/problem-places.ts';
 import { type Colors, createColors, wantsColors } from '../output/colors.ts';
 import { EXIT, type Io } from '../output/io.ts';
@@ -13,7 +15,7 @@ import { type Column, tableLines } from '../output/text-layout.ts';
 import { type CommonOptions, defineCommand } from '../program/command.ts';
 import { numbersOption, sourceOptions, spanOption } from '../program/options.ts';
 import { chosenBatch } from '../session/ask.ts';
-import { configuredLimits, decisions, groupData, planCountText } from '../session/dry-run.ts';
+import { checkSimulated, configuredLimits, decisions, groupData, planCountText } from '../session/dry-run.ts';
 import { type Session, withSession } from '../session/session.ts';
 
 interface SimulateOptions extends CommonOptions {
@@ -96,12 +98,21 @@ async function findTasks(
 ): Promise<{ name: string; runnable: RunnableBatch }> {
   if (file !== undefined || each !== undefined) {
     const found = await collectTasks({ file, each, function: tool, params }, io);
+    if (found instanceof LargeTaskFile) {
+      checkSimulated(await found.count());
+      throw new VolleyError(
+        'INVALID_TASK_FILE',
+        `${found.name}: it is too large to simulate. Simulate a part of it.`,
+        { file: found.name },
+      );
+    }
     const name = batch ?? found.batch;
     const work = () => executor.runnable(name, found.tasks, { besides: 'none' });
     return { name, runnable: await locateErrors(found, found.tasks, work) };
   }
   const name = await chosenBatch(store, batch);
   const { counts } = await findBatch({ store }, name);
+  checkSimulated(counts.open === 0 ? totalOf(counts) : counts.open);
   // The remaining tasks; of a batch that has ended, all.
   const besides = counts.open === 0 ? 'all' : 'open';
   return { name, runnable: await executor.runnable(name, [], { besides }) };

@@ -19,6 +19,7 @@ const WORKED: readonly TaskStatus[] = ['completed', 'failed'];
 const MAX_SLOWEST = 5;
 const MAX_SHOWN_CAUSES = 8;
 const MAX_WARNINGS = 3;
+const MAX_KEPT_WARNINGS = 10_000;
 /** Shorter tasks are not worth ranking. */
 const MIN_SLOW_MS = 10;
 /** Below this, the comparison with running one at a time is noise. */
@@ -47,7 +48,7 @@ export async function summarizeRun(
   // The wall clock may have been set back meanwhile.
   const since = Math.min(startedAt, Date.now() - elapsedMs);
   const slowest: DisplayedCompletion[] = [];
-  const failures: DisplayedFailure[] = [];
+  const failures = new FailureGroups();
   const warnings: string[] = [];
   let workMs = 0;
   let cached = 0;
@@ -57,11 +58,12 @@ export async function summarizeRun(
     for (const task of page) {
       const { endedAt = 0, durationMs, function: tool, reason = 'error', message = '', attempts } = task;
       const name = taskLabel(task);
-      if (task.status === 'failed') failures.push({ name, function: tool, reason, message, attempts });
+      if (task.status === 'failed') failures.add({ name, function: tool, reason, message, attempts });
       // Skipped tasks have no start.
       if ((task.startedAt ?? endedAt) < since) continue;
       hasRun = hadWork;
-      for (const warning of task.options.warnings ?? []) warnings.push(`${name}: ${warning}`);
+      for (const warning of task.options.warnings ?? [])
+        if (warnings.length < MAX_KEPT_WARNINGS) warnings.push(`${name}: ${warning}`);
       // A group only waits for its items.
       if (durationMs === undefined || !WORKED.includes(task.status) || isGroup(task.options)) continue;
       if (task.cached) {
@@ -83,7 +85,7 @@ export async function summarizeRun(
       cached,
       slowest,
       warnings,
-      failures: groupFailures(failures),
+      failures: failures.list(),
     },
     {
       colors: createColors(wantsColors(io.stdout, io.env)),
@@ -286,8 +288,17 @@ const OTHER_CAUSES = 'other causes';
 
 /** Groups failures by cause. Numbers, quoted text, paths and the task's own name make no difference. */
 export function groupFailures(failures: Iterable<DisplayedFailure>): FailureGroup[] {
-  const groups = new Map<string, { cause: string; count: number; examples: string[] }>();
-  for (const task of failures) {
+  const groups = new FailureGroups();
+  for (const task of failures) groups.add(task);
+  return groups.list();
+}
+
+/** Groups failures one by one: there may be a million. */
+class FailureGroups {
+  private readonly groups = new Map<string, { cause: string; count: number; examples: string[] }>();
+
+  add(task: DisplayedFailure): void {
+    const { groups } = this;
     const cause = causeText(task, MAX_CAUSE_WIDTH);
     const wanted = `${task.reason} ${causePattern(cause, printableLine(task.name))}`;
     const key = groups.has(wanted) || groups.size < MAX_CAUSES ? wanted : OTHER_CAUSES;
@@ -298,7 +309,11 @@ export function groupFailures(failures: Iterable<DisplayedFailure>): FailureGrou
     group.count++;
     if (group.examples.length < MAX_EXAMPLES) group.examples.push(printableLine(task.name));
   }
-  return [...groups.values()].sort((a, b) => b.count - a.count);
+
+  /** Most frequent first. */
+  list(): FailureGroup[] {
+    return [...this.groups.values()].sort((a, b) => b.count - a.count);
+  }
 }
 
 /** A message without the parts that vary from task to task. */

@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto';
 import { basename, extname } from 'node:path';
+import { MAX_TASKS } from '../../batch/actions/add-batch.ts';
 import { taskPages } from '../../batch/context.ts';
 import { VolleyError } from '../../core/errors.ts';
+import { IdMap } from '../../core/id-map.ts';
 import type { Store } from '../../store/store.ts';
 import type { Io } from '../output/io.ts';
+import { LargeTaskFile } from './large-file.ts';
 import { type PlainObject, readTaskFile, type TaskFile } from './task-file.ts';
 import { tasksFromTemplate } from './template.ts';
 
@@ -24,11 +27,13 @@ export interface RunTasks {
   readonly settings: PlainObject;
 }
 
-/** Long enough that 100,000 tasks do not collide. */
+/** Long enough that few of a million tasks collide, and those that do get a number. */
 const ID_LENGTH = 12;
+/** Larger JSON files are read in parts. */
+const LARGE_BYTES = 8 * 2 ** 20;
 
 /** Collects the tasks of a run. Ids follow from the content, so that the same command resumes the same tasks. */
-export async function collectTasks(source: RunSource, { cwd, stdin }: Io): Promise<RunTasks> {
+export async function collectTasks(source: RunSource, { cwd, stdin }: Io): Promise<RunTasks | LargeTaskFile> {
   const { file, each, function: tool, params } = source;
   if (each !== undefined) {
     if (file !== undefined) throw usage('Give either a task file or --each, not both.');
@@ -40,10 +45,37 @@ export async function collectTasks(source: RunSource, { cwd, stdin }: Io): Promi
   if (tool !== undefined || params !== undefined)
     throw usage('--function and --params need --each: in a file, every task has its own.');
   if (file === undefined) throw usage('Give a task file (- for standard input), or --each with --function.');
-  const read = await readTaskFile(file, stdin, cwd);
+  const read = await readTasks(file, stdin, cwd);
+  if (read instanceof LargeTaskFile) return read;
   const { tasks, settings } = read;
-  const { batch = file === '-' ? 'stdin' : basename(file, extname(file)), ...rest } = settings;
+  const { batch = file === '-' ? 'stdin' : batchNameOf(file), ...rest } = settings;
   return { batch: String(batch), tasks: withIds(tasks), settings: rest, file: read };
+}
+
+/** The batch of a file that names none. */
+export function batchNameOf(file: string): string {
+  return basename(file, extname(file));
+}
+
+/** Reads a file, or opens it if it is to be read in parts. */
+export async function readTasks(
+  file: string,
+  stdin: Io['stdin'],
+  cwd: string,
+): Promise<TaskFile | LargeTaskFile> {
+  const isInput = file === '-';
+  const large = isInput ? undefined : await LargeTaskFile.open(file, cwd, LARGE_BYTES);
+  if (large !== undefined) return large;
+  const read = await readTaskFile(file, stdin, cwd);
+  const { name, tasks } = read;
+  if (tasks.length <= MAX_TASKS) return read;
+  const many = isInput ? undefined : await LargeTaskFile.open(file, cwd, 0);
+  if (many !== undefined) return many;
+  throw new VolleyError(
+    'INVALID_TASK_FILE',
+    `${name}: it has ${tasks.length} tasks. More than ${MAX_TASKS} need a JSON Lines file (.jsonl), which is read in parts.`,
+    { file: name, tasks: tasks.length },
+  );
 }
 
 /** The tasks that the batch does not have yet. */
@@ -63,8 +95,12 @@ export async function changedIds(
   tasks: readonly PlainObject[],
 ): Promise<string[]> {
   const given = new Map(tasks.map((task) => [task['id'], task]));
+  const seqs = [...(await store.tasksById(batch, givenIds(tasks))).values()].map(({ seq }) => seq);
   const changed = new Set<unknown>();
-  for await (const page of taskPages(store, batch)) {
+  if (seqs.length === 0) return [];
+  const [first, last] = [seqs.reduce((a, b) => Math.min(a, b)), seqs.reduce((a, b) => Math.max(a, b))];
+  for await (const page of taskPages(store, batch, undefined, first - 1)) {
+    if (page[0]!.seq > last) break;
     for (const known of page) {
       const task = given.get(known.id);
       if (task === undefined) continue;
@@ -81,17 +117,20 @@ function givenIds(tasks: readonly PlainObject[]): string[] {
   return tasks.flatMap(({ id }) => (typeof id === 'string' ? [id] : []));
 }
 
-/** Gives tasks without an id one from their content, with a number for duplicates in the list or in the batch. */
+/**
+ * Gives tasks without an id one from their content, with a number for duplicates in the list or in the batch. `seen`
+ * counts them if the list comes in parts.
+ */
 export function withIds(
   tasks: readonly PlainObject[],
   isTaken: (id: string) => boolean = () => false,
+  seen = new IdMap(0),
 ): PlainObject[] {
-  const seen = new Map<string, number>();
   return tasks.map((task) => {
     if (task['id'] !== undefined) return task;
     const hash = hashOf(task);
     const idOf = (number: number) => (number === 1 ? hash : `${hash}-${number}`);
-    let number = (seen.get(hash) ?? 0) + 1;
+    let number = Math.max(0, seen.get(hash)) + 1;
     while (isTaken(idOf(number))) number++;
     seen.set(hash, number);
     // Nobody knows it by that id: show its tool.

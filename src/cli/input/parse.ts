@@ -15,8 +15,8 @@ interface TaskFormat {
   parse(source: TaskSource): Parsed;
 }
 
-const JSON_FORMAT: TaskFormat = { name: 'JSON', extensions: ['.json'], parse: parseJsonSource };
-const JSON_LINES: TaskFormat = {
+export const JSON_FORMAT: TaskFormat = { name: 'JSON', extensions: ['.json'], parse: parseJsonSource };
+export const JSON_LINES: TaskFormat = {
   name: 'JSON Lines',
   extensions: ['.jsonl', '.ndjson'],
   parse: parseJsonLinesSource,

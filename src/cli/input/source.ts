@@ -6,20 +6,36 @@ export interface TaskSource {
   /** The path as the user wrote it, or `standard input`. */
   readonly name: string;
   readonly text: string;
+  /** Where the text begins, if it is a part of a large file. */
+  readonly origin?: Pick<Place, 'line' | 'column'>;
+}
+
+/** A place of the text in its file. */
+export function placeIn(
+  { origin = { line: 1, column: 1 } }: Pick<TaskSource, 'origin'>,
+  place: Place,
+): Place {
+  const { line, column, length } = place;
+  return {
+    line: origin.line + line - 1,
+    column: line === 1 ? origin.column + column - 1 : column,
+    length,
+  };
 }
 
 /** An error in a task file: `FILE:LINE:COLUMN: problem` and the line itself. */
 export function taskFileError(
-  { name, text }: TaskSource,
+  source: Pick<TaskSource, 'name'> & Partial<TaskSource>,
   problem: string,
   place?: Place,
   cause?: unknown,
 ): VolleyError {
+  const { name, text = '' } = source;
   if (place === undefined) {
     return new VolleyError('INVALID_TASK_FILE', `${name}: ${problem}`, { file: name }, { cause });
   }
-  const { line, column } = place;
-  const shown = excerpt(place, lineAt(text, line));
+  const { line, column } = placeIn(source, place);
+  const shown = excerpt({ ...place, line }, lineAt(text, place.line));
   return new VolleyError(
     'INVALID_TASK_FILE',
     `${name}:${line}:${column}: ${problem}\n${shown}`,

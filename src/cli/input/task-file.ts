@@ -6,7 +6,7 @@ import { VolleyError } from '../../core/errors.ts';
 import { nearest } from '../../core/nearest.ts';
 import { show } from '../../core/numbers.ts';
 import { parseTaskSource, taskFormatOf } from './parse.ts';
-import type { DataPath, Parsed } from './plain-data.ts';
+import type { DataPath } from './plain-data.ts';
 import { type TaskSource, taskFileError } from './source.ts';
 
 /** A parsed task file. */
@@ -42,9 +42,10 @@ export function parseTaskFile(source: TaskSource): TaskFile {
   if (source.text.trim() === '') throw taskFileError(source, 'the file is empty.');
   const format = taskFormatOf(source);
   const parsed = parseTaskSource(source, format);
-  const collector = new Collector(source, parsed);
+  const collector = new Collector((problem, path) => taskFileError(source, problem, parsed.placeOf(path)));
   collector.add(parsed.data, []);
-  collector.addReturn();
+  const returned = collector.takeReturn();
+  if (returned !== undefined && collector.tasks.length > 0) collector.addItem(returned.task, returned.path);
   if (collector.tasks.length === 0) {
     throw taskFileError(source, `the file has no tasks (it was read as ${format.name}).`);
   }
@@ -57,16 +58,19 @@ export function parseTaskFile(source: TaskSource): TaskFile {
   };
 }
 
-class Collector {
+interface ReturnedTask {
+  readonly task: PlainObject;
+  readonly path: DataPath;
+}
+
+/** Collects the tasks of parsed data. */
+export class Collector {
   readonly tasks: PlainObject[] = [];
   readonly paths: DataPath[] = [];
   settings: PlainObject = {};
-  private returned: { readonly expression: string; readonly path: DataPath } | undefined;
+  private returned: ReturnedTask | undefined;
 
-  constructor(
-    private readonly source: TaskSource,
-    private readonly parsed: Parsed,
-  ) {}
+  constructor(private readonly errorAt: (problem: string, path: DataPath) => VolleyError) {}
 
   add(value: unknown, path: DataPath): void {
     if (Array.isArray(value)) {
@@ -77,7 +81,7 @@ class Collector {
     }
   }
 
-  private addItem(value: unknown, path: DataPath): void {
+  addItem(value: unknown, path: DataPath): void {
     if (!isObject(value)) {
       this.refuse(path, `a task must be an object, not ${Array.isArray(value) ? 'a list' : show(value)}`);
     }
@@ -103,12 +107,11 @@ class Collector {
     }
   }
 
-  /** Adds the task that computes what the batch returns, after all others. */
-  addReturn(): void {
-    if (this.returned === undefined || this.tasks.length === 0) return;
-    const { expression, path } = this.returned;
-    this.tasks.push({ ...returnTask(expression) });
-    this.paths.push(path);
+  /** Returns the task that computes what the batch returns, if there is one. It goes after all others. */
+  takeReturn(): ReturnedTask | undefined {
+    const { returned } = this;
+    this.returned = undefined;
+    return returned;
   }
 
   private noteReturn(expression: unknown, path: DataPath): void {
@@ -118,7 +121,7 @@ class Collector {
         `"${RETURN_KEY}" must be a string with a JavaScript expression, not ${show(expression)}`,
       );
     if (this.returned !== undefined) this.refuse(path, `a file has only one "${RETURN_KEY}"`);
-    this.returned = { expression, path };
+    this.returned = { task: { ...returnTask(expression) }, path };
   }
 
   private addList(
@@ -176,11 +179,7 @@ class Collector {
   }
 
   private refuse(path: DataPath, problem: string): never {
-    throw taskFileError(
-      this.source,
-      `${problem}${problem.endsWith('?') ? '' : '.'}`,
-      this.parsed.placeOf(path),
-    );
+    throw this.errorAt(`${problem}${problem.endsWith('?') ? '' : '.'}`, path);
   }
 }
 
@@ -230,7 +229,10 @@ async function collect(name: string, input: AsyncIterable<Uint8Array | string>):
     const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
     length += bytes.length;
     if (length > MAX_BYTES)
-      throw unreadable(name, 'the file is larger than 64 MB. Split it into several batches.');
+      throw unreadable(
+        name,
+        'it is larger than 64 MB. Write the tasks to a JSON Lines file (.jsonl) and name that: it is read in parts.',
+      );
     chunks.push(bytes);
   }
   return Buffer.concat(chunks);

@@ -1,6 +1,7 @@
 import { findBatch } from '../../batch/context.ts';
 import { executionsOf, type RunnableGroup } from '../../batch/forecast/groups.ts';
 import type { VolleyConfig } from '../../config/config.ts';
+import { VolleyError } from '../../core/errors.ts';
 import { printableLine } from '../../core/printable-text.ts';
 import type { SchedulerLimits } from '../../core/scheduler-options.ts';
 import { type SimulatedExecution, simulate } from '../../core/simulate.ts';
@@ -12,10 +13,13 @@ import { EXIT, type ExitStatus, type Io } from '../output/io.ts';
 import { factorText, numberText } from '../output/numbers.ts';
 import { type Column, cutMiddleToWidth, cutToWidth, tableLines, wrapHanging } from '../output/text-layout.ts';
 import { programName, scopeFlags } from '../output/wording.ts';
+import type { CheckedFile } from './add-large.ts';
 import type { Session } from './session.ts';
 import type { StartOptions } from './start-batch.ts';
 
 const DEFAULT_COLUMNS = 100;
+/** Each takes about 3 KB. */
+const MAX_SIMULATED = 100_000;
 const MAX_SKIPPED = 5;
 const MAX_TASKS = 30;
 const MAX_WAVES = 12;
@@ -34,6 +38,7 @@ export async function dryRun(
   io: Io,
 ): Promise<ExitStatus> {
   if (tasks.length === 0) await findBatch({ store }, batch);
+  checkSimulated(tasks.length + ((await store.batch(batch))?.counts.open ?? 0));
   const runnable = await executor.runnable(batch, tasks);
   const { skipped } = runnable;
   const concurrency = maxConcurrent === 'auto' ? runnable.autoConcurrency : maxConcurrent;
@@ -59,6 +64,40 @@ export async function dryRun(
       `\n${countText(skipped.length, 'task')} would be skipped because a dependency failed: ${names}. To reopen, run: ${retry}\n`,
     );
   }
+  return EXIT.ok;
+}
+
+/** Throws if there are too many tasks to simulate. */
+export function checkSimulated(count: number): void {
+  if (count <= MAX_SIMULATED) return;
+  throw new VolleyError(
+    'INVALID_VALUE',
+    `A simulation takes at most ${numberText(MAX_SIMULATED)} tasks; there are ${numberText(count)}. Simulate a file with a part of them, such as the first ${numberText(MAX_SIMULATED)}.`,
+    { tasks: count, limit: MAX_SIMULATED },
+  );
+}
+
+/** Shows what is known of a file with so many tasks that their order is not simulated. */
+export function dryRunLarge(
+  batch: string,
+  { count, check }: CheckedFile,
+  { json = false }: StartOptions,
+  io: Io,
+): ExitStatus {
+  const waves = check.waves();
+  if (json) {
+    io.stdout.writeJson({ ok: true, batch, tasks: count, waves });
+    return EXIT.ok;
+  }
+  const colors = createColors(wantsColors(io.stdout, io.env));
+  const options = { colors, columns: io.stdout.columns || DEFAULT_COLUMNS };
+  const name = cutMiddleToWidth(printableLine(batch), Math.max(8, Math.floor(options.columns / 2)));
+  const head = [
+    `${colors.bold(name)}: ${numberText(count)} tasks, all valid; dry run, nothing was started`,
+    colors.dim('  So many tasks are checked, but their order and duration are not simulated.'),
+  ];
+  const blocks = [head, waveLines({ waves }, options)].filter((lines) => lines.length > 0);
+  io.stdout.writeStyled(`${blocks.map((lines) => lines.join('\n')).join('\n\n')}\n`);
   return EXIT.ok;
 }
 
@@ -268,7 +307,7 @@ function headLines(plan: DryRunPlan, { colors, columns }: DryRunTextOptions): st
   return lines;
 }
 
-function waveLines({ waves }: DryRunPlan, { colors }: DryRunTextOptions): string[] {
+function waveLines({ waves }: Pick<DryRunPlan, 'waves'>, { colors }: DryRunTextOptions): string[] {
   if (waves.length < 2) return [];
   const shown = waves.slice(0, MAX_WAVES).map((count) => numberText(count));
   const more = waves.length > MAX_WAVES ? ' → …' : '';

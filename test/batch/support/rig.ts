@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { BatchAnswer } from '../../../src/batch/answer.ts';
 import { BatchExecutor } from '../../../src/batch/executor/batch-executor.ts';
+import type { RunSizes } from '../../../src/batch/run/batch-run.ts';
 import type { VolleyConfig } from '../../../src/config/config.ts';
 import type { ParallelToolCoordinator } from '../../../src/coordinator/coordinator.ts';
 import type { RetryOptions } from '../../../src/core/retry.ts';
@@ -28,15 +29,17 @@ export async function openRig(
   tools: readonly Tool[] = [],
   change?: (config: VolleyConfig) => VolleyConfig,
   file?: string,
+  sizes?: RunSizes,
 ): Promise<Rig> {
   const { coordinator, folder } = openTestCoordinator(change);
   coordinator.register(echo, broken, ...tools);
   const place = file ?? join(folder, 'volley.db');
   const store = await openStore(place);
-  const executor = new BatchExecutor({ coordinator, store });
+  const executor = new BatchExecutor({ coordinator, store, ...(sizes && { sizes }) });
   onTestFinished(async () => {
     coordinator.engine.cancelAll('the test is over');
-    await executor.close();
+    // A large batch submits more tasks when the others are cancelled.
+    await executor.close({ graceMs: 0 });
     await store.close();
   });
   return {

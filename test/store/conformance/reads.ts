@@ -26,6 +26,43 @@ export function readTests({ newPlace, open }: StoreHarness): void {
       expect(await store.tasksById('b', [])).toEqual(new Map());
     });
 
+    it('outline open tasks that are no items, and read some of them whole', async () => {
+      const store = await open();
+      const options = { dependsOn: ['a'], priority: 'high' } as const;
+      await store.addTasks('b', [task('a'), task('b'), task('c', { options }), task('d'), task('e')]);
+      await store.addItems('b', 1, [task('a[0]')]);
+      await store.ended('b', 2, done('1'), 1);
+      await store.started('b', 4, 1);
+      expect(await store.outlines('b', { limit: 2 })).toEqual([
+        { seq: 1, id: 'a', function: 'look', options: {} },
+        { seq: 3, id: 'c', function: 'look', options },
+      ]);
+      expect((await store.outlines('b', { afterSeq: 3, limit: 9 })).map(({ id }) => id)).toEqual(['e']);
+      expect(await store.outlines('nowhere', { limit: 9 })).toEqual([]);
+      const found = await store.openTasks('b', [5, 4, 3, 2, 77]);
+      expect(found).toEqual([await store.task('b', 'e'), await store.task('b', 'c')]);
+      expect(await store.openTasks('nowhere', [1])).toEqual([]);
+    });
+
+    it('end all open tasks and their items, and nothing else', async () => {
+      const store = await open();
+      await store.addTasks('b', tasks(250));
+      await store.addItems('b', 1, [task('t1[0]')]);
+      await store.started('b', 2, 1);
+      await store.ended('b', 3, done('1'), 1);
+      const end = { status: 'failed', reason: 'deadline', message: 'late' } as const;
+      expect(await store.endOpen('b', end, 5)).toBe(249);
+      expect((await store.batch('b'))?.counts).toMatchObject({
+        open: 0,
+        running: 1,
+        completed: 1,
+        failed: 249,
+      });
+      expect(await store.task('b', 't250')).toMatchObject({ ...end, endedAt: 5 });
+      expect(await store.endOpen('b', end, 5)).toBe(0);
+      await expect(store.endOpen('nowhere', end, 5)).rejects.toMatchObject({ code: 'UNKNOWN_BATCH' });
+    });
+
     it('find whole results by the ids of their tasks', async () => {
       const store = await open();
       const long = JSON.stringify('é'.repeat(100_000));
