@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import type { SharedLimits } from '../core/catalog.ts';
+import type { NamedResources } from '../core/resource-names.ts';
 import { RESOURCE_TABLE, type ResourceLimits } from '../core/resource-table.ts';
 import type { RunLimits } from '../runners/runner.ts';
 import type { ShellSettings } from '../tools/builtin/environment.ts';
@@ -52,7 +53,10 @@ export interface EngineSettings extends CamelKeys<Settings['engine']> {}
 /** Concurrency limits. */
 export interface LimitSettings {
   readonly maxConcurrency: number;
-  readonly resources: Required<ResourceLimits>;
+  /** Of the built-in resources. */
+  readonly limits: Required<ResourceLimits>;
+  /** How much there is of each named resource. */
+  readonly resources: NamedResources;
   readonly tools: Readonly<Record<string, SharedLimits>>;
   readonly groups: Readonly<Record<string, SharedLimits>>;
 }
@@ -218,9 +222,10 @@ export function toConfig(
     engine: camelKeys(settings.engine),
     limits: {
       maxConcurrency: limits.max_concurrency,
-      resources: Object.fromEntries(
+      limits: Object.fromEntries(
         RESOURCE_TABLE.map(({ name, configKey }) => [name, limits[configKey]]),
       ) as Required<ResourceLimits>,
+      resources: limits.resources ?? {},
       tools: toSharedLimits(limits.tools),
       groups: toSharedLimits(limits.groups),
     },

@@ -2,6 +2,7 @@ import type { VolleyConfig } from '../config/config.ts';
 import type { ResourceRequirements } from '../core/demand.ts';
 import { internalError, VolleyError } from '../core/errors.ts';
 import { NearestNames } from '../core/nearest.ts';
+import { resourceNameProblem, unknownResource } from '../core/resource-names.ts';
 import { NO_NEEDS } from '../core/resource-table.ts';
 import type { GroupSpec } from '../core/spec.ts';
 import type { DependencyPolicy } from '../core/terms.ts';
@@ -267,6 +268,16 @@ export class CallPlanner {
     }
   }
 
+  /** Throws if a demand in names of the wire asks for a resource that the engine does not have. */
+  checkResourceNames(demand: object, builtIn: readonly string[]): void {
+    const others = Object.keys(demand).filter((name) => !builtIn.includes(name));
+    if (others.length === 0) return;
+    const { utilization } = this.parts.engine.statistics();
+    const named = Object.keys(utilization).filter((name) => resourceNameProblem(name) === undefined);
+    const unknown = others.find((name) => !named.includes(name));
+    if (unknown !== undefined) throw unknownResource(unknown, [...builtIn, ...named]);
+  }
+
   /** Waits up to `limitMs` for the sources of these tools to list them. Tools still unknown remain placeholders. */
   async discover(toolNames: Iterable<string>, limitMs: number): Promise<void> {
     const sources = this.parts.registry.listSources();
@@ -441,10 +452,11 @@ export class CallPlanner {
     }
   }
 
+  /** If the needs of the tool are not known yet, those that the call names are checked. */
   private checkWithEngine(
-    { onDependencyFailure: policy }: ToolCall,
+    { onDependencyFailure: policy, resources = NO_NEEDS }: ToolCall,
     options: CallOptions,
-    needs: ResourceRequirements = NO_NEEDS,
+    needs: ResourceRequirements = resources,
   ): void {
     const { engine } = this.parts;
     const { limitsVersion } = engine;

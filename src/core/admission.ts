@@ -41,7 +41,7 @@ export function fill(
   fields.check(spec);
   checkToolName(toolName);
   const level = priorityLevel(priority);
-  const needs = neededAmounts(spec.resources, scratch);
+  const needs = neededAmounts(spec.resources, scratch, resources.names);
   const locks = neededLocks(spec.resources);
   if (conflictsWith !== undefined) checkNames('conflictsWith', conflictsWith);
   if (spec.group !== undefined) checkGroupOf(spec.group, ofGroup);

@@ -49,6 +49,7 @@ export class DemandClass {
 
   matches(group: Group, needs: ResourceVector, conflicts: readonly ToolState[]): boolean {
     if (this.group !== group || this.conflicts.length !== conflicts.length) return false;
+    if (this.needs.length !== needs.length) return false;
     for (let index = 0; index < needs.length; index++) if (this.needs[index] !== needs[index]) return false;
     for (let index = 0; index < conflicts.length; index++)
       if (this.conflicts[index] !== conflicts[index]) return false;

@@ -170,7 +170,7 @@ export class Dispatcher {
     // Checked first: a paused class must not represent others that merely need the same amount.
     if (demand.group.isPaused) return demand.group;
     const short = this.resources.shortage(demand.needs);
-    if (short >= 0) return this.contest.shortages[short];
+    if (short >= 0) return this.contest.shortage(short);
     return this.limitAgainst(demand, now);
   }
 
@@ -386,7 +386,7 @@ function forecastStart(execution: Execution, { holders, resources }: Room): Fore
   for (const holder of ends) {
     if (expectedEnd(holder) > at && fits()) break;
     const { demand } = holder;
-    for (let index = 0; index < used.length; index++) used[index]! -= demand.needs[index]!;
+    for (let index = 0; index < demand.needs.length; index++) used[index]! -= demand.needs[index]!;
     if (demand.tool === tool) ofTool--;
     if (demand.group === group) ofGroup--;
     if (excludes(holder, execution)) excluding--;
@@ -424,7 +424,8 @@ function couldDelay(
   const { needs, tool, group } = demand;
   for (let index = 0; index < needs.length; index++) {
     const own = needs[index]!;
-    const kept = other.needs[index]!;
+    // The other one may end with an earlier resource.
+    const kept = other.needs[index] ?? 0;
     if (own > 0 && kept > 0 && used[index]! + own + kept > limits[index]!) return true;
   }
   if (tool === other.tool && ofTool + 2 > tool.maxConcurrency) return true;

@@ -1,10 +1,11 @@
-import { CONCURRENCY, RESOURCE_NAMES, type ResourceName, SCALE } from './demand.ts';
+import { CONCURRENCY, SCALE } from './demand.ts';
 import type { Dispatcher, Obstacle } from './dispatcher.ts';
 import { unreachable } from './errors.ts';
 import type { Execution } from './execution.ts';
 import { explanationText } from './explanation-text.ts';
 import type { Failure, FailureReason } from './failure.ts';
 import type { Lock } from './locks.ts';
+import type { ResourceName } from './resource-names.ts';
 import type { Scheduler } from './scheduler.ts';
 import { type ExecutionStatus, Status } from './status.ts';
 import { reasonText } from './words.ts';
@@ -305,7 +306,7 @@ function explainObstacle(
 }
 
 function explainShortage(dispatcher: Dispatcher, execution: Execution, index: number): QueuedReason {
-  const { used, limits } = dispatcher.resources;
+  const { used, limits, names } = dispatcher.resources;
   const need = execution.demand.needs[index]!;
   const limit = limits[index]! / SCALE;
   if (index === CONCURRENCY) {
@@ -318,7 +319,7 @@ function explainShortage(dispatcher: Dispatcher, execution: Execution, index: nu
   }
   return {
     reason: 'resource',
-    resource: RESOURCE_NAMES[index]!,
+    resource: names.all[index]!,
     needed: need / SCALE,
     free: Math.max(0, limits[index]! - used[index]!) / SCALE,
     limit,

@@ -1,13 +1,11 @@
-import type { ResourceName } from './demand.ts';
 import { unreachable } from './errors.ts';
 import type { Execution } from './execution.ts';
 import type { Ahead, NamedExecution, NamedWithStatus, StandingReason } from './explain.ts';
 import { RESOURCE_TABLE } from './resource-table.ts';
 import { countText, failureText, listText, spanText } from './words.ts';
 
-const UNITS: ReadonlyMap<ResourceName, string> = new Map(
-  RESOURCE_TABLE.map(({ name, unit }) => [name, unit]),
-);
+/** The unit of a named resource is its name. */
+const UNITS: ReadonlyMap<string, string> = new Map(RESOURCE_TABLE.map(({ name, unit }) => [name, unit]));
 
 /** The same facts as a sentence about the execution. */
 export function explanationText(execution: Execution, standing: StandingReason): string {
@@ -72,7 +70,7 @@ function dependenciesText({ waitsFor, open, total }: Of<'dependencies'>): string
 }
 
 function resourceText({ resource, needed, free, limit, isPossible }: Of<'resource'>): string {
-  const needs = `needs ${needed} ${UNITS.get(resource) ?? 'slots'}`;
+  const needs = `needs ${needed} ${UNITS.get(resource) ?? resource}`;
   if (isPossible) return `${needs}, ${free} of ${limit} are free`;
   return `${needs}, but the limit was lowered to ${limit}: it cannot start until the limit is raised`;
 }

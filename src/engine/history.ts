@@ -1,6 +1,7 @@
-import { type ResourceName, SCALE } from '../core/demand.ts';
+import { SCALE } from '../core/demand.ts';
 import type { Execution } from '../core/execution.ts';
-import { byResource, type ResourceAccounts } from '../core/resources.ts';
+import type { ByResource } from '../core/resource-names.ts';
+import type { ResourceAccounts } from '../core/resources.ts';
 import type { Clock } from './clock.ts';
 
 /** An allocation that was released. */
@@ -8,7 +9,7 @@ export interface AllocationRecord {
   readonly executionId: string;
   readonly toolName: string;
   readonly attempt: number;
-  readonly amounts: Readonly<Record<ResourceName, number>>;
+  readonly amounts: ByResource<number>;
   /** Times of day in milliseconds since 1970. */
   readonly from: number;
   readonly until: number;
@@ -18,7 +19,7 @@ export interface AllocationRecord {
 export interface UtilizationSample {
   /** The time of day in milliseconds since 1970. */
   readonly at: number;
-  readonly used: Readonly<Record<ResourceName, number>>;
+  readonly used: ByResource<number>;
 }
 
 const MAX_SAMPLES = 512;
@@ -81,7 +82,7 @@ export class AllocationHistory {
         executionId: execution.id,
         toolName: tool.name,
         attempt: this.attempts[slot]!,
-        amounts: byResource((resource) => needs[resource]! / SCALE),
+        amounts: this.resources.names.byResource((index) => (needs[index] ?? 0) / SCALE),
         from: this.clock.epoch + this.starts[slot]!,
         until: this.clock.epoch + this.ends[slot]!,
       };
@@ -93,7 +94,7 @@ export class AllocationHistory {
     const present = { at: this.clock.now(), used: [...this.resources.used] };
     return [...this.samples, present].map(({ at, used }) => ({
       at: this.clock.epoch + at,
-      used: byResource((index) => used[index]! / SCALE),
+      used: this.resources.names.byResource((index) => (used[index] ?? 0) / SCALE),
     }));
   }
 

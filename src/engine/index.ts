@@ -4,7 +4,7 @@
  * @module
  */
 export type { SharedLimits } from '../core/catalog.ts';
-export type { IoIntensity, ResourceName, ResourceRequirements } from '../core/demand.ts';
+export type { IoIntensity, ResourceRequirements } from '../core/demand.ts';
 export { ERROR_CODES, type ErrorCode, VolleyError } from '../core/errors.ts';
 export type { Explanation, NamedExecution, QueuedReason, StandingReason } from '../core/explain.ts';
 export type { CancellationCause, FailureReason } from '../core/failure.ts';
@@ -12,8 +12,9 @@ export type { TimeLeft } from '../core/predict.ts';
 export { PRIORITIES, type Priority } from '../core/priority.ts';
 export type { Random } from '../core/random.ts';
 export type { RateOptions } from '../core/rate.ts';
+export type { ByResource, NamedResources, ResourceName } from '../core/resource-names.ts';
 export type { ResourceLimits } from '../core/resource-table.ts';
-export type { ResourceUsage, ResourceUtilization } from '../core/resources.ts';
+export type { CountableLimits, ResourceUsage, ResourceUtilization } from '../core/resources.ts';
 export type { RetryOptions } from '../core/retry.ts';
 export type { SchedulerLimits } from '../core/scheduler-options.ts';
 export {

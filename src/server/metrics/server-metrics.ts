@@ -1,5 +1,4 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { ResourceName } from '../../core/demand.ts';
 import { RESOURCE_TABLE } from '../../core/resource-table.ts';
 import type { ParallelExecutionEngine } from '../../engine/engine.ts';
 import type { DurationSummary } from '../../engine/statistics.ts';
@@ -26,11 +25,10 @@ const SAMPLE_MS = 1000;
 /** Ten minutes. */
 const MAX_SAMPLES = 600;
 
-/** Resources by the names that leave the server, in their order. */
-const RESOURCES: readonly (readonly [ResourceName, string])[] = [
-  ['concurrency', 'concurrency'],
-  ...RESOURCE_TABLE.map(({ name, wireNeed }) => [name, wireNeed] as const),
-];
+/** The names of built-in resources outside of the server. */
+const WIRE_NAMES: ReadonlyMap<string, string> = new Map(
+  RESOURCE_TABLE.map(({ name, wireNeed }) => [name, wireNeed]),
+);
 
 /** Values of a metric, each with its labels; asked for when somebody reads the metric. */
 type Values = () => Iterable<readonly [labels: Readonly<Record<string, string>>, value: number]>;
@@ -111,10 +109,11 @@ export class ServerMetrics {
   /** How much of each resource is in use, and how much there is. */
   private use(): StatisticsBody['use'] {
     const { utilization } = this.parts.engine.statistics();
-    return RESOURCES.map(([resource, name]) => {
-      const { used, limit } = utilization[resource];
-      return { name, used, limit: Number.isFinite(limit) ? limit : null };
-    });
+    return Object.entries(utilization).map(([name, { used, limit }]) => ({
+      name: WIRE_NAMES.get(name) ?? name,
+      used,
+      limit: Number.isFinite(limit) ? limit : null,
+    }));
   }
 
   private addEngineMetrics(): void {

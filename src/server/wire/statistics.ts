@@ -51,7 +51,9 @@ export const STATISTICS = z
     waiting_ms: z.record(z.string(), z.number()),
     use: z
       .array(USE)
-      .describe(`${['concurrency', ...RESOURCE_TABLE.map(({ wireNeed }) => wireNeed)].join(', ')}.`),
+      .describe(
+        `${['concurrency', ...RESOURCE_TABLE.map(({ wireNeed }) => wireNeed)].join(', ')}, then named resources.`,
+      ),
     history: z.array(z.object({ at: TIME, used: z.array(z.number()) })).describe('In the order of "use".'),
     event_loop_delay_ms: z.object({ p50: z.number(), p99: z.number() }),
     subscribers: z.int(),

@@ -63,6 +63,8 @@ const resources: fc.Arbitrary<ResourceRequirements> = sparse(5, {
   memoryMb: fc.constantFrom(0, 50, 100, 300),
   io: fc.constantFrom('none', 'low', 'medium', 'high'),
   network: fc.boolean(),
+  gpu: fc.constantFrom(0, 0.5, 1, 2),
+  license: fc.constantFrom(1, 3),
   exclusive: names(LOCKS, 2),
   shared: names(LOCKS, 2),
 });
@@ -122,6 +124,12 @@ const changedLimits: fc.Arbitrary<SchedulerLimits> = sparse(3, {
   memoryMb: fc.constantFrom(60, 300, 900),
   ioOperations: fc.constantFrom(1, 4, 9),
   networkOperations: fc.constantFrom(0, 1, 3),
+  // The third name comes late, and nobody asks for it.
+  resources: sparse(5, {
+    gpu: fc.constantFrom(0, 1, 4),
+    license: fc.constantFrom(2, 3),
+    late: fc.constantFrom(1, 9),
+  }) as fc.Arbitrary<Readonly<Record<string, number>>>,
   tools: fc.dictionary(fc.constantFrom(...TOOLS), shared, { maxKeys: 2 }),
   groups: fc.dictionary(fc.constantFrom(...GROUPS), shared, { maxKeys: 2 }),
 });
@@ -133,6 +141,7 @@ const firstLimits: fc.Arbitrary<SchedulerLimits> = fc.record({
   memoryMb: fc.constantFrom(300, 900),
   ioOperations: fc.constantFrom(4, 9),
   networkOperations: fc.constantFrom(1, 3),
+  resources: fc.record({ gpu: fc.constantFrom(2, 3), license: fc.constantFrom(3, 5) }),
   tools: fc.record({ t0: shared, t1: shared, t2: shared }),
   groups: fc.record({ g0: shared, g1: shared }),
 });

@@ -166,6 +166,17 @@ test('statistics are of their form, with a sample of the use of each resource', 
   await expect.poll(() => metrics.statistics().history.length).toBeGreaterThan(1);
 });
 
+test('named resources have a chart, a label and a limit like the others', async () => {
+  const rig = await openRig([], (config) => ({
+    ...config,
+    limits: { ...config.limits, resources: { gpu: 2 } },
+  }));
+  const metrics = measure(rig);
+  expect(await figureOf(metrics, 'volley_resource_limit{resource="gpu"}')).toBe(2);
+  expect(await figureOf(metrics, 'volley_resource_used{resource="gpu"}')).toBe(0);
+  expect(metrics.statistics().use.at(-1)).toEqual({ name: 'gpu', used: 0, limit: 2 });
+});
+
 test('two of them do not disturb each other, and nothing of them goes on after their end', async () => {
   const rig = await openRig();
   const first = measure(rig);
