@@ -77,6 +77,8 @@ export interface ThreadSettings extends CamelKeys<Settings['threads']> {}
 /** How processes are confined. */
 export interface ProcessSettings {
   readonly sandbox: Settings['processes']['sandbox'];
+  /** Whether unclaimed memory and CPU follow what was measured. */
+  readonly learnUsage: boolean;
   readonly limits: Required<RunLimits>;
 }
 
@@ -212,7 +214,7 @@ export function toConfig(
 ): VolleyConfig {
   const { limits, tools, processes, store, server, tasks } = settings;
   const { files, http_request: http, shell, ...toolSettings } = tools;
-  const { sandbox, ...processLimits } = processes;
+  const { sandbox, learn_usage: learnUsage, ...processLimits } = processes;
   const { certificate, key } = server.tls;
   const [program, ...programArguments] = shell.program;
   const roots = [...new Set(tools.roots.map((root) => resolve(folder, root)))];
@@ -240,7 +242,7 @@ export function toConfig(
       network: shell.network,
     },
     threads: settings.threads,
-    processes: { sandbox, limits: camelKeys(processLimits) },
+    processes: { sandbox, learnUsage, limits: camelKeys(processLimits) },
     secrets: camelKeys(settings.secrets),
     store: { file: resolve(folder, store.file) },
     cache: camelKeys(settings.cache),

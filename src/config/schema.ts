@@ -334,6 +334,10 @@ const processesSection = table(
       does: '`auto` uses the sandbox layers that this system supports, `required` refuses to run a process if one is missing (polling the processes may replace cgroups), `off` uses none.',
       default: 'auto',
     }),
+    learn_usage: flag({
+      does: 'Whether a call that claims no memory or CPU needs as much as most earlier calls of its tool really used, instead of 100 MB and 0.1 cores. It is measured in any case.',
+      default: true,
+    }),
     memory_mb: wholeNumber({
       does: 'The memory of all processes of a call together. A call that exceeds it is killed.',
       default: 1024,

@@ -18,7 +18,7 @@ import { discoverAll, sourceNameOf } from '../tools/tool-source.ts';
 import { askSchema, validInput } from './arguments.ts';
 import { callIds, checkDependsOn, checkedList, type ToolCall } from './call.ts';
 import { type CallOptions, preparing, resolveNeeds, resolveOptions } from './call-options.ts';
-import { type AttemptObserver, CallRunner, type ResultReader } from './call-runner.ts';
+import { type AttemptObserver, CallRunner, learnsUsage, type ResultReader } from './call-runner.ts';
 import { withExpression } from './compute.ts';
 import { reportRefusal } from './errors.ts';
 import { identityOf } from './identity.ts';
@@ -340,6 +340,7 @@ export class CallPlanner {
       { id: place.id, dependsOn: place.dependsOn, policy },
       needs ?? NO_NEEDS,
       run,
+      learnsUsage(planned.tool, this.parts.config),
     );
     return place.isOptional === true ? { ...item, isOptional: true } : item;
   }
@@ -492,6 +493,7 @@ function itemOf(
   },
   resources: ResourceRequirements,
   run: ToolFunction,
+  learnUsage = false,
 ): GroupItem {
   return {
     id: place.id,
@@ -506,6 +508,7 @@ function itemOf(
     deadlineMs,
     stallMs,
     idempotent,
+    learnUsage,
     run,
   } as GroupItem;
 }

@@ -51,6 +51,8 @@ export type QueuedReason =
       readonly needed: number;
       readonly free: number;
       readonly limit: number;
+      /** Whether the execution claims none, and the need follows what was measured. */
+      readonly isLearned: boolean;
       /** Whether waiting helps: not if the limit was lowered below the demand. */
       readonly isPossible: boolean;
     }
@@ -307,7 +309,8 @@ function explainObstacle(
 
 function explainShortage(dispatcher: Dispatcher, execution: Execution, index: number): QueuedReason {
   const { used, limits, names } = dispatcher.resources;
-  const need = execution.demand.needs[index]!;
+  const { needs, tool, learns } = execution.demand;
+  const need = needs[index]!;
   const limit = limits[index]! / SCALE;
   if (index === CONCURRENCY) {
     return {
@@ -323,6 +326,7 @@ function explainShortage(dispatcher: Dispatcher, execution: Execution, index: nu
     needed: need / SCALE,
     free: Math.max(0, limits[index]! - used[index]!) / SCALE,
     limit,
+    isLearned: tool.usage !== undefined && (learns & (1 << index)) !== 0,
     isPossible: need <= limits[index]!,
   };
 }

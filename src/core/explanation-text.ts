@@ -69,8 +69,9 @@ function dependenciesText({ waitsFor, open, total }: Of<'dependencies'>): string
   return `waits for ${open} of ${total} ${total === 1 ? 'dependency' : 'dependencies'}: ${list}`;
 }
 
-function resourceText({ resource, needed, free, limit, isPossible }: Of<'resource'>): string {
-  const needs = `needs ${needed} ${UNITS.get(resource) ?? resource}`;
+function resourceText({ resource, needed, free, limit, isLearned, isPossible }: Of<'resource'>): string {
+  const source = isLearned ? ' by what its tool used before' : '';
+  const needs = `needs ${needed} ${UNITS.get(resource) ?? resource}${source}`;
   if (isPossible) return `${needs}, ${free} of ${limit} are free`;
   return `${needs}, but the limit was lowered to ${limit}: it cannot start until the limit is raised`;
 }

@@ -86,7 +86,7 @@ function checkUse({ dispatcher }: Scheduler, { holding, limitsWereLowered }: Cen
     'who holds room is listed, and nobody else',
   );
   for (const [index, name] of names.all.entries()) {
-    const sum = holding.reduce((total, { demand }) => total + (demand.needs[index] ?? 0), 0);
+    const sum = holding.reduce((total, { heldNeeds }) => total + (heldNeeds[index] ?? 0), 0);
     check(used[index] === sum, `the ${name} in use (${used[index]}) is what is held (${sum})`);
     check(limitsWereLowered || sum <= limits[index]!, `the ${name} in use (${sum}) is within the limit`);
   }

@@ -1,4 +1,4 @@
-import { SCALE } from '../core/demand.ts';
+import { type ResourceVector, SCALE } from '../core/demand.ts';
 import type { Execution } from '../core/execution.ts';
 import type { ByResource } from '../core/resource-names.ts';
 import type { ResourceAccounts } from '../core/resources.ts';
@@ -31,6 +31,7 @@ export class AllocationHistory {
   private readonly attempts: number[] = [];
   private readonly starts: number[] = [];
   private readonly ends: number[] = [];
+  private readonly needs: ResourceVector[] = [];
   /** When executions got their lent resources back. */
   private readonly resumedAt = new Map<Execution, number>();
   private next = 0;
@@ -50,6 +51,7 @@ export class AllocationHistory {
     this.attempts[slot] = execution.attempt;
     this.starts[slot] = this.heldSince(execution);
     this.ends[slot] = now;
+    this.needs[slot] = execution.heldNeeds;
     this.next = slot + 1 === this.capacity ? 0 : slot + 1;
   }
 
@@ -77,7 +79,8 @@ export class AllocationHistory {
     return Array.from({ length: count }, (_, index) => {
       const slot = (first + index) % count;
       const execution = this.executions[slot]!;
-      const { needs, tool } = execution.demand;
+      const { tool } = execution.demand;
+      const needs = this.needs[slot]!;
       return {
         executionId: execution.id,
         toolName: tool.name,

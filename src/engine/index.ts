@@ -27,6 +27,7 @@ export {
 export type { GroupSpec } from '../core/spec.ts';
 export type { ExecutionStatus } from '../core/status.ts';
 export type { DependencyPolicy } from '../core/terms.ts';
+export type { AttemptUsage, MeasuredClaim, UsageFigures } from '../core/usage.ts';
 export type { ExecutionContext } from './context.ts';
 export { DependencyGraph, type Dependent, GraphNode, type NodeStatus } from './dependency-graph.ts';
 export {
@@ -50,7 +51,7 @@ export {
   ResourceManager,
   type ResourceManagerOptions,
 } from './resource-manager.ts';
-export type { DurationSummary, ExecutionStatistics } from './statistics.ts';
+export type { DurationSummary, ExecutionStatistics, ToolUsage } from './statistics.ts';
 export type { Report, TaskContext, ToolFunction } from './task.ts';
 export { ToolFailure } from './tool-failure.ts';
 export type { MissedUpdates, ProgressUpdate } from './updates.ts';

@@ -24,7 +24,7 @@ export interface ProgressTrackerOptions {
 
 /** The overall progress, with statistics. */
 export interface TrackedProgress extends AggregatedProgress {
-  readonly statistics: Omit<ExecutionStatistics, 'utilization'>;
+  readonly statistics: Omit<ExecutionStatistics, 'utilization' | 'usage'>;
 }
 
 /**

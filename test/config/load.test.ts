@@ -156,6 +156,7 @@ describe('what is loaded', () => {
       threads: { max: 2 },
       processes: {
         sandbox: 'off',
+        learnUsage: false,
         limits: {
           memoryMb: 16,
           cpuMs: 1,
@@ -350,6 +351,7 @@ network = true
 max = 2
 [processes]
 sandbox = "off"
+learn_usage = false
 memory_mb = 16
 cpu_ms = 1
 open_files = 17

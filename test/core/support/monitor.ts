@@ -17,6 +17,8 @@ export class Monitor {
   /** All that was accepted, with what was asked for. */
   readonly specs = new Map<Execution, ExecutionSpec>();
   readonly settledOnes = new Set<Execution>();
+  /** Those that were given more memory than they asked for. */
+  readonly raised = new Set<Execution>();
   private readonly dependencies = new Map<Execution, readonly Execution[]>();
   private readonly holding = new Set<Execution>();
   private readonly starts = new Map<RateLimit, number[]>();
@@ -160,9 +162,13 @@ export class Monitor {
   }
 
   private needs(execution: Execution): readonly number[] {
-    const { resources = {} } = this.specs.get(execution)!;
+    const { resources = {}, learnUsage = false } = this.specs.get(execution)!;
+    const learned = learnUsage || this.raised.has(execution) ? execution.heldNeeds : undefined;
     const amounts = RESOURCE_TABLE.map(({ need, written, defaultNeed }) => {
       const value = resources[need];
+      if (value === undefined && learned !== undefined && need === 'cpu') return learned[1]! / SCALE;
+      const isMemoryLearned = value === undefined || this.raised.has(execution);
+      if (isMemoryLearned && learned !== undefined && need === 'memoryMb') return learned[2]! / SCALE;
       if (value === undefined) return defaultNeed;
       return typeof value === 'string' ? (written as Record<string, number>)[value]! : Number(value);
     });

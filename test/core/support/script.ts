@@ -3,6 +3,7 @@ import type { ResourceRequirements } from '../../../src/core/demand.ts';
 import type { FailureReason } from '../../../src/core/failure.ts';
 import type { SchedulerLimits } from '../../../src/core/scheduler-options.ts';
 import type { ExecutionSpec, GroupSpec } from '../../../src/core/spec.ts';
+import type { AttemptUsage } from '../../../src/core/usage.ts';
 import type { WorldOptions } from './world.ts';
 
 /** What a random execution asks for; `after` picks among those that there are when it is submitted. */
@@ -28,6 +29,7 @@ export type Step =
   | { readonly kind: 'cancelGroup' | 'pauseGroup' | 'resumeGroup'; readonly pick: number }
   | { readonly kind: 'cancelAll' | 'pause' | 'resume' }
   | { readonly kind: 'limit'; readonly limits: SchedulerLimits }
+  | { readonly kind: 'used'; readonly toolName: string; readonly usage: AttemptUsage }
   | { readonly kind: 'wait'; readonly ms: number };
 
 /** A whole random run: how the scheduler is made, and what happens to it. */
@@ -89,6 +91,7 @@ const spec: fc.Arbitrary<RandomDraft['spec']> = fc
       onDependencyFailure: fc.constantFrom('skip', 'run', 'on-failure'),
       idempotent: fc.boolean(),
       estimatedMs: fc.constantFrom(0, 10, 500),
+      learnUsage: fc.boolean(),
     }),
     sparse(2, {
       conflictsWith: names(TOOLS, 2),
@@ -175,6 +178,17 @@ const stepsWith = (draft: fc.Arbitrary<RandomDraft>) =>
     weighted(4, fc.record({ kind: fc.constantFrom('pause', 'resume', 'resume') })),
     weighted(1, fc.record({ kind: fc.constant('cancelAll') })),
     weighted(5, fc.record({ kind: fc.constant('limit'), limits: changedLimits })),
+    weighted(
+      4,
+      fc.record({
+        kind: fc.constant('used'),
+        toolName: fc.constantFrom(...TOOLS),
+        usage: sparse(7, {
+          memoryMb: fc.constantFrom(10, 70, 250, 2000),
+          cpu: fc.constantFrom(0.05, 0.6, 2, 20),
+        }),
+      }),
+    ),
     weighted(20, fc.record({ kind: fc.constant('wait'), ms: fc.constantFrom(0, 1, 5, 20, 60) })),
   ) as fc.Arbitrary<Step>;
 
