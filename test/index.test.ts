@@ -63,6 +63,7 @@ describe('the public surface', () => {
       'handle',
       'pause',
       'queued',
+      'recallUsage',
       'resume',
       'setLimits',
       'statistics',

@@ -23,7 +23,7 @@ import {
 import type { Store } from '../store/store.ts';
 import { isThenable } from '../tools/needs.ts';
 import type { BatchContext } from './context.ts';
-import { callSettings, type TaskInput } from './input/fields.ts';
+import { callSettings, DEMAND_WIRE_FIELDS, type TaskInput } from './input/fields.ts';
 import { type TaskReferences, taskReferences } from './input/task-references.ts';
 import type { BatchEvents } from './run/events.ts';
 import { taskCall } from './run/plan-tasks.ts';
@@ -159,8 +159,9 @@ export class TaskCheck {
   }
 
   private checkOne(id: string, input: TaskInput): NewTask | Promise<NewTask> {
-    const { params, depends_on = NONE } = input;
+    const { params, depends_on = NONE, resources } = input;
     checkGroupFields(input);
+    if (resources !== undefined) this.coordinator.planner.checkResourceNames(resources, DEMAND_WIRE_FIELDS);
     for (const dependency of depends_on) this.requireKnown(dependency);
     let found: TaskReferences | undefined;
     try {

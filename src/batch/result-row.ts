@@ -13,6 +13,9 @@ export interface ResultRow {
   readonly ended_at: string | null;
   /** The total duration of its attempts, without the pauses between them. */
   readonly duration_ms: number | null;
+  /** Only if its last attempt was measured in processes: the peak of its memory, and its CPU time. */
+  readonly memory_mb?: number;
+  readonly cpu_ms?: number;
   /** Only of failed tasks. */
   readonly reason: string | null;
   readonly code: string | null;
@@ -53,6 +56,7 @@ export function rowOf(record: TaskRecord): ResultRow {
     started_at: timeOf(startedAt),
     ended_at: timeOf(endedAt),
     duration_ms: record.durationMs ?? null,
+    ...usageFields(record),
     reason: reason ?? null,
     code: code ?? null,
     message: message ?? null,
@@ -60,6 +64,16 @@ export function rowOf(record: TaskRecord): ResultRow {
     ...(record.cached && { cached: true }),
     ...(item !== undefined && { group: item.group, index: item.index }),
     ...(warnings !== undefined && { warnings }),
+  };
+}
+
+/** What a task used in processes, if that was measured. */
+export function usageFields({ usage }: TaskRecord): { memory_mb?: number; cpu_ms?: number } {
+  if (usage === undefined) return {};
+  const { memoryMb, cpuMs } = usage;
+  return {
+    ...(memoryMb !== undefined && { memory_mb: Math.ceil(memoryMb) }),
+    ...(cpuMs !== undefined && { cpu_ms: Math.round(cpuMs) }),
   };
 }
 

@@ -5,7 +5,7 @@ import type { ActionResult } from './answer.ts';
 import { countsText, ENDED, type TaskCounts } from './counts.ts';
 import { itemNoun } from './group-text.ts';
 import { hintText } from './hints.ts';
-import { beginOfResult, itemCountsOf, rowOf, rowsWithResults } from './result-row.ts';
+import { beginOfResult, itemCountsOf, rowOf, rowsWithResults, usageFields } from './result-row.ts';
 import { pageText } from './results-summary.ts';
 import { linesText, oneLine, taskText } from './text.ts';
 
@@ -78,9 +78,23 @@ async function readPage(
 
 function lineOf(record: TaskRecord, items: TaskCounts | undefined, length: number): string {
   const ms = record.durationMs;
-  const took = record.cached ? ' (from cache)' : ms === undefined ? '' : ` in ${spanText(ms)}`;
+  const took = record.cached
+    ? ' (from cache)'
+    : ms === undefined
+      ? ''
+      : ` in ${spanText(ms)}${usageText(record)}`;
   const counted = items === undefined ? '' : ` (${countsText(items, itemNoun(record.options))})`;
   return `- ${taskText(record)}: ${record.status}${took}${counted}${outcomeText(record, length)}${warningText(record)}`;
+}
+
+/** `, with 120 MB and 300 ms of CPU time`, if that was measured. */
+function usageText(record: TaskRecord): string {
+  const { memory_mb, cpu_ms } = usageFields(record);
+  const parts = [
+    ...(memory_mb === undefined ? [] : [`${memory_mb} MB`]),
+    ...(cpu_ms === undefined ? [] : [`${spanText(cpu_ms)} of CPU time`]),
+  ];
+  return parts.length === 0 ? '' : ` with ${parts.join(' and ')}`;
 }
 
 function warningText({ options: { warnings = [] } }: TaskRecord): string {

@@ -11,7 +11,7 @@ import type { Settings } from './schema.ts';
 import { parseSource, readSource } from './source.ts';
 import type { TomlPlaces } from './toml-places.ts';
 import { keyText } from './toml-text.ts';
-import { rootFindings } from './valid-file.ts';
+import { rootFindings, undeclaredResources } from './valid-file.ts';
 
 /** Settings and their sources. */
 export interface AssembledSettings {
@@ -41,7 +41,7 @@ export async function assembleSettings(
   applyOverrides(data, overrides);
   const checked = checkConfig(data);
   const findings = [
-    ...('findings' in checked ? checked.findings : []),
+    ...('findings' in checked ? checked.findings : undeclaredResources(checked.settings)),
     ...(await rootFindings(data, folder)),
   ];
   const syntax = 'problem' in parsed ? [parsed.problem] : [];

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import type { SharedLimits } from '../core/catalog.ts';
+import type { NamedResources } from '../core/resource-names.ts';
 import { RESOURCE_TABLE, type ResourceLimits } from '../core/resource-table.ts';
 import type { RunLimits } from '../runners/runner.ts';
 import type { ShellSettings } from '../tools/builtin/environment.ts';
@@ -52,7 +53,10 @@ export interface EngineSettings extends CamelKeys<Settings['engine']> {}
 /** Concurrency limits. */
 export interface LimitSettings {
   readonly maxConcurrency: number;
-  readonly resources: Required<ResourceLimits>;
+  /** Of the built-in resources. */
+  readonly limits: Required<ResourceLimits>;
+  /** How much there is of each named resource. */
+  readonly resources: NamedResources;
   readonly tools: Readonly<Record<string, SharedLimits>>;
   readonly groups: Readonly<Record<string, SharedLimits>>;
 }
@@ -73,6 +77,8 @@ export interface ThreadSettings extends CamelKeys<Settings['threads']> {}
 /** How processes are confined. */
 export interface ProcessSettings {
   readonly sandbox: Settings['processes']['sandbox'];
+  /** Whether unclaimed memory and CPU follow what was measured. */
+  readonly learnUsage: boolean;
   readonly limits: Required<RunLimits>;
 }
 
@@ -208,7 +214,7 @@ export function toConfig(
 ): VolleyConfig {
   const { limits, tools, processes, store, server, tasks } = settings;
   const { files, http_request: http, shell, ...toolSettings } = tools;
-  const { sandbox, ...processLimits } = processes;
+  const { sandbox, learn_usage: learnUsage, ...processLimits } = processes;
   const { certificate, key } = server.tls;
   const [program, ...programArguments] = shell.program;
   const roots = [...new Set(tools.roots.map((root) => resolve(folder, root)))];
@@ -218,9 +224,10 @@ export function toConfig(
     engine: camelKeys(settings.engine),
     limits: {
       maxConcurrency: limits.max_concurrency,
-      resources: Object.fromEntries(
+      limits: Object.fromEntries(
         RESOURCE_TABLE.map(({ name, configKey }) => [name, limits[configKey]]),
       ) as Required<ResourceLimits>,
+      resources: limits.resources ?? {},
       tools: toSharedLimits(limits.tools),
       groups: toSharedLimits(limits.groups),
     },
@@ -235,7 +242,7 @@ export function toConfig(
       network: shell.network,
     },
     threads: settings.threads,
-    processes: { sandbox, limits: camelKeys(processLimits) },
+    processes: { sandbox, learnUsage, limits: camelKeys(processLimits) },
     secrets: camelKeys(settings.secrets),
     store: { file: resolve(folder, store.file) },
     cache: camelKeys(settings.cache),

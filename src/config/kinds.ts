@@ -247,6 +247,25 @@ export function texts(
   };
 }
 
+/** An optional table whose keys the user chooses, with numbers as values. */
+export function numbers(
+  description: string,
+  { valid, isValid }: { readonly valid: string; readonly isValid: (name: string) => boolean },
+  about: NumberAbout,
+): Setting<Readonly<Record<string, number>> | undefined> {
+  return {
+    default: undefined,
+    schema: ({ z }) =>
+      z
+        .record(
+          z.string().refine(isValid).meta({ description: valid }),
+          described(limited(z.number(), about), about),
+        )
+        .optional()
+        .meta({ description }),
+  };
+}
+
 /** Returns what is wrong with a glob, or undefined. */
 export function globRule(glob: string, { picomatch }: Libraries): string | undefined {
   const problem = globProblem(glob);

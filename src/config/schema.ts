@@ -1,12 +1,14 @@
 import { availableParallelism, totalmem } from 'node:os';
 import { MAX_SPAN_MS } from '../core/numbers.ts';
 import { PRIORITIES } from '../core/priority.ts';
+import { RESOURCE_NAME, resourceNameProblem } from '../core/resource-names.ts';
 import { type ByConfigKey, defaultLimits, RESOURCE_TABLE } from '../core/resource-table.ts';
 import {
   choice,
   flag,
   globRule,
   type Libraries,
+  numbers,
   optionalFlag,
   optionalList,
   optionalNumber,
@@ -102,6 +104,16 @@ const resourceLimits = Object.fromEntries(
   ]),
 ) as Record<keyof ByConfigKey, Setting<number>>;
 
+const namedResources = (description: string, does: string) =>
+  numbers(
+    description,
+    {
+      valid: `${RESOURCE_NAME.valid}; names of built-in resources are reserved`,
+      isValid: (name) => resourceNameProblem(name) === undefined,
+    },
+    { does, defaultText: 'none', min: 0, max: 1_000_000_000 },
+  );
+
 const limitsSection = table(
   'How much may run at once. These keys take effect while Volley runs: running calls keep their resources, waiting calls are reconsidered.',
   {
@@ -112,6 +124,10 @@ const limitsSection = table(
       max: 1_000_000,
     }),
     ...resourceLimits,
+    resources: namedResources(
+      'Resources of your own, by name: anything that calls share and that can be counted, such as `gpu = 2`, `license = 5` or `browser = 4`. A call that needs one says so in its `resources`, and so can a tool.',
+      'How much there is of this resource.',
+    ),
     tools: tables(TOOL_NAME, sharedLimits('tool')),
     groups: tables(ANY_NAME, sharedLimits('group')),
   },
@@ -317,6 +333,10 @@ const processesSection = table(
     sandbox: choice(['auto', 'required', 'off'], {
       does: '`auto` uses the sandbox layers that this system supports, `required` refuses to run a process if one is missing (polling the processes may replace cgroups), `off` uses none.',
       default: 'auto',
+    }),
+    learn_usage: flag({
+      does: 'Whether a call that claims no memory or CPU needs as much as most earlier calls of its tool really used, instead of 100 MB and 0.1 cores. It is measured in any case.',
+      default: true,
     }),
     memory_mb: wholeNumber({
       does: 'The memory of all processes of a call together. A call that exceeds it is killed.',
@@ -571,6 +591,10 @@ const tool = table("How calls of one tool may run in parallel, by the server's n
   ),
   lock: optionalText(
     'The name of an argument: calls with different values run in parallel, calls with the same value one after the other.',
+  ),
+  resources: namedResources(
+    'How much a call needs of named resources, such as `resources = { browser = 1 }`. They are declared in `[limits.resources]`.',
+    'How much of this resource a call holds while it runs.',
   ),
 });
 

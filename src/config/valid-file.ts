@@ -1,5 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { nearest } from '../core/nearest.ts';
+import { listText } from '../core/words.ts';
 import type { AssembledSettings } from './assemble.ts';
 import type { Finding } from './check.ts';
 import type { TomlTable } from './environment.ts';
@@ -28,6 +30,7 @@ export async function settingsOfValidFile(
     if (!checked.success) return undefined;
     settings[name] = checked.data;
   }
+  if (undeclaredResources(settings as unknown as Settings).length > 0) return undefined;
   return { settings: settings as unknown as Settings, said: parsed.data, overrides: [], bytes };
 }
 
@@ -49,4 +52,27 @@ async function rootFinding(root: unknown, index: number, folder: string): Promis
   const what = found === undefined ? 'does not exist' : 'is not a folder';
   const text = `${keyText(path)} must be a folder, but it is ${valueText(root)}, and ${absolute} ${what}.`;
   return { path, part: 'value', text };
+}
+
+/** How many declared resources a problem lists. */
+const MAX_RESOURCES = 12;
+
+/** Resources that tools of MCP servers need and that are declared nowhere. */
+export function undeclaredResources({ limits, mcp }: Settings): Finding[] {
+  const known = Object.keys(limits.resources ?? {});
+  return Object.entries(mcp.servers).flatMap(([server, { tools }]) =>
+    Object.entries(tools).flatMap(([tool, { resources = {} }]) =>
+      Object.keys(resources)
+        .filter((name) => !known.includes(name))
+        .map((name): Finding => {
+          const path = ['mcp', 'servers', server, 'tools', tool, 'resources', name];
+          const near = nearest(name, known);
+          const hint =
+            near !== undefined
+              ? `Did you mean ${near}?`
+              : `Declare it in [limits.resources]${known.length === 0 ? '' : `, which has ${listText(known.slice(0, MAX_RESOURCES), known.length)}`}.`;
+          return { path, part: 'key', text: `unknown resource ${keyText(path)}. ${hint}` };
+        }),
+    ),
+  );
 }

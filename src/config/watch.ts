@@ -165,7 +165,12 @@ export function compareConfigs(before: LoadedConfig, after: LoadedConfig): Confi
 export function limitsChange(before: LimitSettings, after: LimitSettings): EngineLimits {
   return {
     maxConcurrency: after.maxConcurrency,
-    limits: after.resources,
+    limits: after.limits,
+    // The engine keeps what is not mentioned, so nothing is left of a removed one.
+    resources: {
+      ...Object.fromEntries(Object.keys(before.resources).map((name) => [name, 0])),
+      ...after.resources,
+    },
     tools: withRemoved(before.tools, after.tools),
     groups: withRemoved(before.groups, after.groups),
   };

@@ -3,11 +3,12 @@ import { requireUnchanged } from '../config/trust.ts';
 import { TRUST_VARIABLE } from '../config/user-folder.ts';
 import type { ResourceRequirements } from '../core/demand.ts';
 import { VolleyError } from '../core/errors.ts';
+import type { AttemptUsage } from '../core/usage.ts';
 import type { ExecutionHandle } from '../engine/handle.ts';
 import { type Outcome, renameError } from '../engine/outcome.ts';
 import type { Report, TaskContext } from '../engine/task.ts';
-import { ToolFailure } from '../engine/tool-failure.ts';
-import type { RunnerCall, RunnerTask } from '../runners/runner.ts';
+import { isToolFailure, ToolFailure } from '../engine/tool-failure.ts';
+import type { ProcessUsage, RunnerCall, RunnerTask } from '../runners/runner.ts';
 import { evaluate } from '../script/evaluate.ts';
 import type { Tool } from '../tools/tool.ts';
 import { checkArguments, checkResult } from './arguments.ts';
@@ -19,6 +20,7 @@ import { type ExpressionLookup, type Results, resolveReferences } from './refere
 import type { ResultCache } from './result-cache.ts';
 import type { RunnerSet } from './runner-set.ts';
 
+const MIN_MEASURED_MS = 5;
 const NO_VARIABLES: Readonly<Record<string, string>> = {};
 
 /** Reads the results of other calls, to which the arguments of a call refer, when an attempt starts. */
@@ -30,6 +32,8 @@ export interface AttemptObserver {
   readonly attempt: number;
   /** Called with what the attempt reports, without secrets. */
   reported(progress: number | undefined, step: string | undefined): void;
+  /** Called with what the attempt used in processes. */
+  measured(usage: ProcessUsage): void;
 }
 
 interface AttemptOptions {
@@ -45,6 +49,20 @@ interface NestedOptions extends AttemptOptions {
 }
 
 const NO_OPTIONS: AttemptOptions = {};
+
+/** Whether unclaimed needs of a tool's calls follow what is measured: only processes are measured. */
+export function learnsUsage(tool: Tool, { processes }: VolleyConfig): boolean {
+  return tool.isolation === 'process' && processes.learnUsage;
+}
+
+/** What processes used, as the engine learns it. */
+export function attemptUsage({ memoryMb, cpuMs, durationMs }: ProcessUsage): AttemptUsage {
+  return {
+    ...(memoryMb !== undefined && { memoryMb }),
+    // Anything shorter says nothing about how many cores it keeps busy.
+    ...(cpuMs !== undefined && durationMs >= MIN_MEASURED_MS && { cpu: cpuMs / durationMs }),
+  };
+}
 
 /** Runs the attempts of calls: resolves references, checks what goes in and out, and lets no secret through. */
 export class CallRunner {
@@ -88,7 +106,13 @@ export class CallRunner {
       const input = await inputOf(ready, task, results, options.timeoutMs);
       const needs = resolveNeeds(ready.call, ready.tool, input);
       const child = task.submit(
-        { ...options, ...(stallMs !== undefined && { stallMs }), group, resources: needs },
+        {
+          ...options,
+          ...(stallMs !== undefined && { stallMs }),
+          group,
+          resources: needs,
+          learnUsage: learnsUsage(ready.tool, this.config),
+        },
         async (inner) => {
           try {
             const redacted = new RedactedTask(inner, task, this.redactor, observer);
@@ -120,7 +144,7 @@ export class CallRunner {
     tool: Tool,
     input: unknown,
     needs: ResourceRequirements,
-    task: RunnerTask,
+    task: RedactedTask,
     cache: ResultCache | undefined,
   ): Promise<unknown> {
     this.redactor.refreshForCall();
@@ -128,19 +152,41 @@ export class CallRunner {
     // Its thread or process may load the module now. A cached result needs the same approval.
     if (tool.code.kind === 'module' || (isCached && tool.source !== undefined))
       requireUnchanged(this.config.trust);
-    const request = this.requestFor(tool, input, needs);
+    const request = this.requestFor(tool, input, needs, task.grantedMemoryMb);
     return isCached
       ? cache.through(tool, request, task.signal, () => this.send(tool, request, task))
       : this.send(tool, request, task);
   }
 
   private send(tool: Tool, request: RunnerCall, task: RunnerTask): Promise<unknown> {
-    const running = this.runners.get(tool.isolation).run(request, task);
+    let running = this.runners.get(tool.isolation).run(request, task);
+    if (tool.isolation === 'process')
+      running = running.catch((error: unknown) => {
+        throw this.withMoreMemory(error, tool, request.limits.memoryMb);
+      });
     return tool.output === undefined ? running : running.then((value) => checkResult(tool, value));
   }
 
-  private requestFor(tool: Tool, input: unknown, needs: ResourceRequirements): RunnerCall {
+  /**
+   * A call that exceeded the memory it claimed is retried with twice as much, up to the limit of every call. A limit of
+   * the tool itself is never raised, and one that was killed may have done a part of its work.
+   */
+  private withMoreMemory(error: unknown, tool: Tool, limitMb: number | undefined): unknown {
+    if (!isToolFailure(error) || error.reason !== 'memory') return error;
+    if (limitMb === undefined || tool.limits.memoryMb !== undefined || !tool.idempotent) return error;
+    const memoryMb = Math.min(2 * limitMb, this.config.processes.limits.memoryMb);
+    if (memoryMb <= limitMb) return error;
+    return new ToolFailure(error.message, { reason: 'memory', memoryMb, cause: error.cause });
+  }
+
+  private requestFor(
+    tool: Tool,
+    input: unknown,
+    needs: ResourceRequirements,
+    grantedMemoryMb: number | undefined,
+  ): RunnerCall {
     const { processes, tools } = this.config;
+    const memoryMb = grantedMemoryMb ?? needs.memoryMb;
     return {
       toolName: tool.name,
       code: tool.code,
@@ -149,7 +195,7 @@ export class CallRunner {
         tool.isolation === 'process'
           ? {
               ...processes.limits,
-              ...(needs.memoryMb !== undefined && { memoryMb: needs.memoryMb }),
+              ...(memoryMb !== undefined && { memoryMb }),
               ...tool.limits,
             }
           : tool.limits,
@@ -200,6 +246,15 @@ class RedactedTask implements RunnerTask {
 
   get began(): TaskContext['began'] {
     return this.task.began;
+  }
+
+  get grantedMemoryMb(): number | undefined {
+    return this.task.grantedMemoryMb;
+  }
+
+  measured(usage: ProcessUsage): void {
+    this.task.used(attemptUsage(usage));
+    this.observer?.measured(usage);
   }
 
   get onStop(): TaskContext['onStop'] {

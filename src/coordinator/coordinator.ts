@@ -6,8 +6,9 @@ import { checkKnown } from '../core/check-known.ts';
 import { VolleyError } from '../core/errors.ts';
 import { checkGlob } from '../core/glob.ts';
 import { checkNumber, checkObject, checkSpanMs, show } from '../core/numbers.ts';
+import type { NamedResources } from '../core/resource-names.ts';
 import { reasonText } from '../core/words.ts';
-import { type EngineLimits, ParallelExecutionEngine } from '../engine/engine.ts';
+import { ParallelExecutionEngine } from '../engine/engine.ts';
 import type { ParallelAgentTool } from '../tools/agent-tool.ts';
 import { builtinTools } from '../tools/builtin/all.ts';
 import { Roots } from '../tools/builtin/roots.ts';
@@ -40,6 +41,8 @@ export interface CoordinatorOptions {
    * Closing the coordinator leaves it open. Batches use the store that they are in.
    */
   readonly cache?: CacheStore;
+  /** How much there is of each named resource, such as `{ gpu: 2 }`. They add to those of the configuration and win. */
+  readonly resources?: NamedResources;
 }
 
 /** Options for one list of calls. */
@@ -64,7 +67,11 @@ const EXECUTE_OPTIONS: ReadonlySet<string> = new Set<keyof ExecuteOptions>([
   'onGroup',
 ]);
 
-const COORDINATOR_OPTIONS: ReadonlySet<string> = new Set<keyof CoordinatorOptions>(['config', 'cache']);
+const COORDINATOR_OPTIONS: ReadonlySet<string> = new Set<keyof CoordinatorOptions>([
+  'config',
+  'cache',
+  'resources',
+]);
 
 /**
  * Runs tool calls in parallel and returns one result per call, in order.
@@ -100,6 +107,8 @@ export class ParallelToolCoordinator implements AsyncDisposable {
   private readonly cacheParts: CacheParts;
   /** Of lists of calls. */
   private readonly cache: ResultCache | undefined;
+  /** Those of the options. */
+  private readonly resources: NamedResources;
   private lists = 0;
   private readonly plannings = new Set<Planning>();
   private closing: Promise<void> | undefined;
@@ -107,9 +116,12 @@ export class ParallelToolCoordinator implements AsyncDisposable {
   constructor(options: CoordinatorOptions = {}) {
     checkObject('The options of a coordinator', options);
     checkKnown('option of a coordinator', options, COORDINATOR_OPTIONS);
-    const { config = defaultConfig() } = options;
+    const { config: given = defaultConfig(), resources = {} } = options;
+    checkObject('resources', resources);
+    this.resources = resources;
+    const config = this.withResources(given);
     this.config = config;
-    this.engine = new ParallelExecutionEngine({ ...config.engine, ...engineLimits(config) });
+    this.engine = new ParallelExecutionEngine({ ...config.engine, ...config.limits });
     this.registry = new ToolRegistry(config.tools, (name, isUnlikeOthers) =>
       untrustedTool(config.trust, name, isUnlikeOthers),
     );
@@ -243,8 +255,9 @@ export class ParallelToolCoordinator implements AsyncDisposable {
 
   /** Applies the limits of a changed configuration to the running coordinator. Other settings need a new one. */
   applyLimits(config: VolleyConfig): void {
-    this.engine.setLimits(limitsChange(this.config.limits, config.limits));
-    this.config = { ...this.config, limits: config.limits };
+    const { limits } = this.withResources(config);
+    this.engine.setLimits(limitsChange(this.config.limits, limits));
+    this.config = { ...this.config, limits };
   }
 
   /** Rejects new calls, waits for the others (or cancels them with `cancel`), and ends all threads and processes. */
@@ -258,6 +271,11 @@ export class ParallelToolCoordinator implements AsyncDisposable {
   /** Same as {@link close}, for `await using`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
+  }
+
+  private withResources(config: VolleyConfig): VolleyConfig {
+    const { limits } = config;
+    return { ...config, limits: { ...limits, resources: { ...limits.resources, ...this.resources } } };
   }
 
   private async closeParts(): Promise<void> {
@@ -306,11 +324,6 @@ export class ParallelToolCoordinator implements AsyncDisposable {
 
 function closedError(): VolleyError {
   return new VolleyError('RUNNER_CLOSED', 'The coordinator is closed. Create a new one.');
-}
-
-function engineLimits({ limits }: VolleyConfig): EngineLimits {
-  const { maxConcurrency, resources, tools, groups } = limits;
-  return { maxConcurrency, limits: resources, tools, groups };
 }
 
 function linkSignal(group: CallGroup, signal: AbortSignal, redactor: Redactor): () => void {

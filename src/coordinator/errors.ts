@@ -16,6 +16,7 @@ export class ReportedError extends ToolFailure {
     super(redactor.text(message), {
       reason: reason ?? (isToolFailure(thrown) ? thrown.reason : 'error'),
       retryable: isRetryable(thrown),
+      ...(isToolFailure(thrown) && thrown.memoryMb !== undefined && { memoryMb: thrown.memoryMb }),
     });
     this.name = redactor.text(name);
     this.code = code === undefined ? undefined : redactor.text(code);

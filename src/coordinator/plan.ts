@@ -3,6 +3,7 @@ import type { ResourceRequirements } from '../core/demand.ts';
 import { internalError, VolleyError } from '../core/errors.ts';
 import { NearestNames } from '../core/nearest.ts';
 import type { Priority } from '../core/priority.ts';
+import { resourceNameProblem, unknownResource } from '../core/resource-names.ts';
 import { NO_NEEDS } from '../core/resource-table.ts';
 import type { GroupSpec } from '../core/spec.ts';
 import type { DependencyPolicy } from '../core/terms.ts';
@@ -18,7 +19,7 @@ import { discoverAll, sourceNameOf } from '../tools/tool-source.ts';
 import { askSchema, validInput } from './arguments.ts';
 import { callIds, checkDependsOn, checkedList, type ToolCall } from './call.ts';
 import { type CallOptions, preparing, resolveNeeds, resolveOptions } from './call-options.ts';
-import { type AttemptObserver, CallRunner, type ResultReader } from './call-runner.ts';
+import { type AttemptObserver, CallRunner, learnsUsage, type ResultReader } from './call-runner.ts';
 import { withExpression } from './compute.ts';
 import { reportRefusal } from './errors.ts';
 import { identityOf } from './identity.ts';
@@ -279,6 +280,16 @@ export class CallPlanner {
     }
   }
 
+  /** Throws if a demand in names of the wire asks for a resource that the engine does not have. */
+  checkResourceNames(demand: object, builtIn: readonly string[]): void {
+    const others = Object.keys(demand).filter((name) => !builtIn.includes(name));
+    if (others.length === 0) return;
+    const { utilization } = this.parts.engine.statistics();
+    const named = Object.keys(utilization).filter((name) => resourceNameProblem(name) === undefined);
+    const unknown = others.find((name) => !named.includes(name));
+    if (unknown !== undefined) throw unknownResource(unknown, [...builtIn, ...named]);
+  }
+
   /** Waits up to `limitMs` for the sources of these tools to list them. Tools still unknown remain placeholders. */
   async discover(toolNames: Iterable<string>, limitMs: number): Promise<void> {
     const sources = this.parts.registry.listSources();
@@ -341,6 +352,7 @@ export class CallPlanner {
       { id: place.id, dependsOn: place.dependsOn, policy },
       needs ?? NO_NEEDS,
       run,
+      learnsUsage(planned.tool, this.parts.config),
     );
     return place.isOptional === true ? { ...item, isOptional: true } : item;
   }
@@ -453,10 +465,11 @@ export class CallPlanner {
     }
   }
 
+  /** If the needs of the tool are not known yet, those that the call names are checked. */
   private checkWithEngine(
-    { onDependencyFailure: policy }: ToolCall,
+    { onDependencyFailure: policy, resources = NO_NEEDS }: ToolCall,
     options: CallOptions,
-    needs: ResourceRequirements = NO_NEEDS,
+    needs: ResourceRequirements = resources,
   ): void {
     const { engine } = this.parts;
     const { limitsVersion } = engine;
@@ -492,6 +505,7 @@ function itemOf(
   },
   resources: ResourceRequirements,
   run: ToolFunction,
+  learnUsage = false,
 ): GroupItem {
   return {
     id: place.id,
@@ -506,6 +520,7 @@ function itemOf(
     deadlineMs,
     stallMs,
     idempotent,
+    learnUsage,
     run,
   } as GroupItem;
 }

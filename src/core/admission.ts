@@ -4,12 +4,13 @@ import { checkNames, neededAmounts, neededLocks } from './demand.ts';
 import { VolleyError } from './errors.ts';
 import type { Execution } from './execution.ts';
 import type { Group } from './group.ts';
-import { checkNumber, checkSpanMs, MAX_SPAN_MS, show } from './numbers.ts';
+import { checkBoolean, checkNumber, checkSpanMs, MAX_SPAN_MS, show } from './numbers.ts';
 import { priorityLevel } from './priority.ts';
 import type { ResourceAccounts } from './resources.ts';
 import type { ExecutionSpec } from './spec.ts';
 import { DEFAULT_TERMS, resolveTerms } from './terms.ts';
 import { wishedStart } from './urgency.ts';
+import { unclaimed } from './usage.ts';
 
 const MAX_NAME_LENGTH = 256;
 
@@ -41,7 +42,8 @@ export function fill(
   fields.check(spec);
   checkToolName(toolName);
   const level = priorityLevel(priority);
-  const needs = neededAmounts(spec.resources, scratch);
+  const claimed = neededAmounts(spec.resources, scratch, resources.names);
+  if (spec.learnUsage !== undefined) checkBoolean('learnUsage', spec.learnUsage);
   const locks = neededLocks(spec.resources);
   if (conflictsWith !== undefined) checkNames('conflictsWith', conflictsWith);
   if (spec.group !== undefined) checkGroupOf(spec.group, ofGroup);
@@ -53,14 +55,19 @@ export function fill(
   }
   const deadlineMs = checkSpanMs('deadlineMs', spec.deadlineMs);
   if (estimatedMs !== undefined) checkNumber('estimatedMs', estimatedMs, { min: 0, max: MAX_SPAN_MS });
+  const known = catalog.tools.get(toolName);
+  const learns = spec.learnUsage === true ? unclaimed(spec.resources) : 0;
+  const needs =
+    learns === 0 || known?.usage === undefined
+      ? claimed
+      : known.usage.applyTo(claimed, learns, resources.limits);
   resources.assertPossible(needs, spec);
 
-  const known = catalog.tools.get(toolName);
   const terms = resolveTerms(spec, known === undefined ? DEFAULT_TERMS : known.terms);
   const tool = known ?? catalog.tool(toolName);
   tool.terms = terms;
   const group = ofGroup ?? catalog.group(spec.group, now);
-  const demand = catalog.demandClass(tool, group, needs, catalog.conflicts(conflictsWith));
+  const demand = catalog.demandClass(tool, group, needs, catalog.conflicts(conflictsWith), learns);
   execution.seq = seq;
   execution.name = spec.id;
   execution.demand = demand;

@@ -70,9 +70,10 @@ export class Catalog {
     group: Group,
     needs: ResourceVector,
     conflicts: readonly ToolState[],
+    learns = 0,
   ): DemandClass {
-    for (const known of tool.classes) if (known.matches(group, needs, conflicts)) return known;
-    const made = new DemandClass(tool, group, [...needs], conflicts, this.stepMs);
+    for (const known of tool.classes) if (known.matches(group, needs, conflicts, learns)) return known;
+    const made = new DemandClass(tool, group, [...needs], conflicts, this.stepMs, learns);
     tool.classes.push(made);
     group.classes.push(made);
     for (const other of conflicts) other.namedBy++;

@@ -4,7 +4,8 @@ import { show } from './numbers.ts';
 
 /** Rejects unknown fields. `what` completes the message, e.g. `option of an engine`. */
 export function checkKnown(what: string, given: object, known: ReadonlySet<string>): void {
-  for (const field in given) if (!known.has(field)) refuseUnknown(what, field, given, known);
+  for (const field in given)
+    if (!known.has(field) && isGiven(given, field)) throw unknownField(what, field, known);
 }
 
 /**
@@ -16,7 +17,7 @@ export class KnownFields {
 
   constructor(
     private readonly what: string,
-    private readonly known: ReadonlySet<string>,
+    protected readonly known: ReadonlySet<string>,
   ) {}
 
   check(given: object): void {
@@ -25,19 +26,27 @@ export class KnownFields {
     for (const field in given) {
       if (field !== last[at]) {
         if (this.known.has(field)) last[at] = field;
-        else refuseUnknown(this.what, field, given, this.known);
+        else if (isGiven(given, field)) throw this.unknown(field);
       }
       at++;
     }
   }
+
+  protected unknown(field: string): VolleyError {
+    return unknownField(this.what, field, this.known);
+  }
 }
 
-/** Throws for an unknown field, unless it is inherited or undefined, and suggests the nearest known one. */
-function refuseUnknown(what: string, field: string, given: object, known: ReadonlySet<string>): void {
-  if (!Object.hasOwn(given, field) || given[field as keyof object] === undefined) return;
+/** Inherited fields and those that are undefined do not count. */
+function isGiven(given: object, field: string): boolean {
+  return Object.hasOwn(given, field) && given[field as keyof object] !== undefined;
+}
+
+/** The error for an unknown field, with the nearest known one. */
+function unknownField(what: string, field: string, known: ReadonlySet<string>): VolleyError {
   const close = nearest(field, known);
   const help = close === undefined ? `valid are ${[...known].join(', ')}.` : `did you mean ${show(close)}?`;
-  throw new VolleyError('INVALID_VALUE', `Unknown ${what} ${show(field)}; ${help}`, {
+  return new VolleyError('INVALID_VALUE', `Unknown ${what} ${show(field)}; ${help}`, {
     field,
     nearest: close,
   });

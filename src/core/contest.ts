@@ -1,4 +1,3 @@
-import { RESOURCE_NAMES } from './demand.ts';
 import { ClassQueue, type DemandClass } from './demand-class.ts';
 import { IndexedHeap } from './heap.ts';
 import { goesBefore } from './ready-queue.ts';
@@ -10,7 +9,8 @@ import { goesBefore } from './ready-queue.ts';
  * number.
  */
 export class Contest {
-  readonly shortages = RESOURCE_NAMES.map((_, index) => new Shortage(index));
+  /** By the index of the resource, as far as any was short. */
+  readonly shortages: Shortage[] = [];
   /** Classes with no known obstacle. */
   readonly free = new ClassQueue(false);
   /** Queues of classes that shared an obstacle and may pass now. */
@@ -33,8 +33,16 @@ export class Contest {
     else if (waiters.place < 0) this.woken.insert(waiters, waiters.firstKey);
   }
 
+  /** The shortage of a resource, by its index. */
+  shortage(index: number): Shortage {
+    const { shortages } = this;
+    while (shortages.length <= index) shortages.push(new Shortage(shortages.length));
+    return shortages[index]!;
+  }
+
   /** Wakes the classes that were short of a resource, after some of it was released. */
   wakeShort(index: number): void {
+    if (index >= this.shortages.length) return;
     const { queues } = this.shortages[index]!;
     if (queues.size > 0) for (const queue of queues.values()) this.wake(queue);
   }

@@ -25,10 +25,13 @@ export class DemandClass {
   constructor(
     readonly tool: ToolState,
     readonly group: Group,
-    readonly needs: ResourceVector,
+    /** Changes when unclaimed needs are learned; those that run keep what they took. */
+    public needs: ResourceVector,
     readonly conflicts: readonly ToolState[],
     /** The allowance between two priorities. */
     readonly stepMs: number,
+    /** The needs that follow what is measured, as bits by index. */
+    readonly learns = 0,
   ) {}
 
   add(execution: Execution): void {
@@ -47,8 +50,9 @@ export class DemandClass {
     if (head !== undefined) this.headRank = head.rank;
   }
 
-  matches(group: Group, needs: ResourceVector, conflicts: readonly ToolState[]): boolean {
+  matches(group: Group, needs: ResourceVector, conflicts: readonly ToolState[], learns: number): boolean {
     if (this.group !== group || this.conflicts.length !== conflicts.length) return false;
+    if (this.needs.length !== needs.length || this.learns !== learns) return false;
     for (let index = 0; index < needs.length; index++) if (this.needs[index] !== needs[index]) return false;
     for (let index = 0; index < conflicts.length; index++)
       if (this.conflicts[index] !== conflicts[index]) return false;

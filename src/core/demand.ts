@@ -1,7 +1,7 @@
-import { KnownFields } from './check-known.ts';
 import { VolleyError } from './errors.ts';
 import { checkNumber, show } from './numbers.ts';
-import { type CountableNeeds, RESOURCE_TABLE, type ResourceLimits } from './resource-table.ts';
+import { DEMAND_FIELDS, type ResourceNames, resourceNameProblem, unknownResource } from './resource-names.ts';
+import { type CountableNeeds, RESOURCE_TABLE } from './resource-table.ts';
 
 /** How much an execution reads and writes; each level counts differently against `ioOperations`. */
 export type IoIntensity = NonNullable<CountableNeeds['io']>;
@@ -11,30 +11,26 @@ export type IoIntensity = NonNullable<CountableNeeds['io']>;
  *
  * `cpu` is a number of cores (0.5 is half of one, default 0.1), `memoryMb` is in megabytes (default 100), `io` is
  * `none`, `low`, `medium` or `high` and takes 0, 1, 2 or 4 of the I/O operations (default `low`), and `network` says
- * whether it takes one of the network operations (default false).
+ * whether it takes one of the network operations (default false). Any other field is the amount of a named resource,
+ * such as `gpu: 1` (default 0); a name that was not declared is refused.
  */
 export interface ResourceRequirements extends CountableNeeds {
   /** Names that no other execution may hold at the same time, shared or exclusive. */
   readonly exclusive?: readonly string[];
   /** Names that others may hold at the same time as shared, but not as exclusive. */
   readonly shared?: readonly string[];
+  readonly [name: string]: number | boolean | string | readonly string[] | undefined;
 }
-
-/** The countable resources, in the order of every vector in the core. */
-export const RESOURCE_NAMES: readonly ResourceName[] = [
-  'concurrency',
-  ...RESOURCE_TABLE.map(({ name }) => name),
-];
-
-/** The name of a countable resource. */
-export type ResourceName = 'concurrency' | keyof ResourceLimits;
 
 export const CONCURRENCY = 0;
 
 /** Amounts are integer thousandths inside the core, so that arithmetic is exact. */
 export const SCALE = 1000;
 
-/** One amount for each of RESOURCE_NAMES, in thousandths. */
+/**
+ * One amount for each of {@link ResourceNames}, in thousandths. It ends with the last named resource that is needed, so
+ * it is longer than the built-in ones only for those that use others.
+ */
 export type ResourceVector = readonly number[];
 
 export interface LockDemand {
@@ -44,34 +40,88 @@ export interface LockDemand {
 
 const NO_LOCKS: readonly LockDemand[] = [];
 
-const DEFAULT_NEEDS: ResourceVector = [1, ...RESOURCE_TABLE.map(({ defaultNeed }) => defaultNeed)].map(
+/** What an execution needs that says nothing. */
+export const DEFAULT_NEEDS: ResourceVector = [1, ...RESOURCE_TABLE.map(({ defaultNeed }) => defaultNeed)].map(
   (amount) => amount * SCALE,
 );
 
-const knownFields = new KnownFields(
-  'field of resources',
-  new Set([...RESOURCE_TABLE.map(({ need }) => need), 'exclusive', 'shared']),
-);
-
-const MAX_AMOUNT = 1e9;
+/** The most that one execution can ask for. */
+export const MAX_AMOUNT = 1e9;
 const MAX_LOCKS = 64;
 
 /** Writes the countable part of a demand to `into`: most demands are known and need no vector of their own. */
-export function neededAmounts(resources: ResourceRequirements | undefined, into: number[]): ResourceVector {
+export function neededAmounts(
+  resources: ResourceRequirements | undefined,
+  into: number[],
+  names: ResourceNames,
+): ResourceVector {
   if (resources === undefined) return DEFAULT_NEEDS;
-  if (typeof resources !== 'object' || resources === null) {
-    throw new VolleyError(
-      'INVALID_VALUE',
-      `resources must be an object such as { cpu: 0.5 }, but it is ${show(resources)}.`,
-    );
+  checkIsObject(resources);
+  names.check(resources);
+  builtInAmounts(resources, into);
+  return names.named.size === 0 ? into : withNamed(resources, into, names);
+}
+
+/**
+ * Checks the countable part of a demand without knowing which resources are declared: a name that no resource can have
+ * is refused.
+ */
+export function checkAmounts(resources: ResourceRequirements): void {
+  checkIsObject(resources);
+  for (const [field, value] of Object.entries(resources)) {
+    if (value === undefined || DEMAND_FIELDS.includes(field)) continue;
+    // A misspelled lock is not a number.
+    if (resourceNameProblem(field) !== undefined || typeof value !== 'number')
+      throw unknownResource(field, DEMAND_FIELDS);
+    namedAmount(field, value);
   }
-  knownFields.check(resources);
+  builtInAmounts(resources, []);
+}
+
+function checkIsObject(resources: unknown): void {
+  if (typeof resources === 'object' && resources !== null) return;
+  throw new VolleyError(
+    'INVALID_VALUE',
+    `resources must be an object such as { cpu: 0.5 }, but it is ${show(resources)}.`,
+  );
+}
+
+function builtInAmounts(resources: ResourceRequirements, into: number[]): void {
   into[CONCURRENCY] = SCALE;
   for (let row = 0; row < RESOURCE_TABLE.length; row++) {
     const value = resources[RESOURCE_TABLE[row]!.need];
     into[row + 1] = value === undefined ? DEFAULT_NEEDS[row + 1]! : amountOf(row, value);
   }
-  return into;
+}
+
+/** Returns a vector of its own if the demand has named resources. */
+function withNamed(
+  resources: ResourceRequirements,
+  builtIn: readonly number[],
+  { named }: ResourceNames,
+): ResourceVector {
+  let needs: number[] | undefined;
+  for (const [name, index] of named) {
+    // A name such as "constructor" must not be looked up in the prototype.
+    const value = Object.hasOwn(resources, name) ? resources[name] : undefined;
+    const amount = value === undefined ? 0 : namedAmount(name, value);
+    if (amount === 0) continue;
+    needs ??= [...builtIn];
+    while (needs.length < index) needs.push(0);
+    needs.push(amount);
+  }
+  return needs ?? builtIn;
+}
+
+/** The named resources of a valid demand, with the amounts. */
+export function namedNeeds(resources: ResourceRequirements): [name: string, amount: number][] {
+  return Object.entries(resources).flatMap(([name, amount]) =>
+    typeof amount === 'number' && amount > 0 && !DEMAND_FIELDS.includes(name) ? [[name, amount]] : [],
+  );
+}
+
+function namedAmount(name: string, value: unknown): number {
+  return Math.round(checkNumber(`resources.${name}`, value, { min: 0, max: MAX_AMOUNT }) * SCALE);
 }
 
 /** The locks of a demand without duplicates; exclusive wins if a name is in both lists. */

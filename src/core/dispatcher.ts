@@ -1,4 +1,5 @@
 import { Contest, type Shortage } from './contest.ts';
+import type { ResourceVector } from './demand.ts';
 import { ClassQueue, type DemandClass } from './demand-class.ts';
 import type { Execution } from './execution.ts';
 import type { Group } from './group.ts';
@@ -120,7 +121,8 @@ export class Dispatcher {
 
   /** Releases an execution's resources and wakes the classes that were short of them. */
   release(execution: Execution): void {
-    const { needs, tool, group, conflicts } = execution.demand;
+    const { tool, group, conflicts } = execution.demand;
+    const needs = execution.heldNeeds;
     this.room.vacate(execution);
     this.forecast = undefined;
     if (this.contest.keptOut === 0) return;
@@ -165,12 +167,21 @@ export class Dispatcher {
     if (this.reserved !== undefined) this.dropReservation();
   }
 
+  /** Changes what executions of a class need to start. Those that run keep what they took. */
+  changeNeeds(demand: DemandClass, needs: ResourceVector): void {
+    for (const holder of this.holders) if (holder.demand === demand) holder.keepHeld();
+    demand.needs = needs;
+    if (demand.standsIn !== undefined && demand.standsIn !== this.contest.free) this.contest.readmit(demand);
+    if (this.reserved?.demand === demand) this.dropReservation();
+    this.holdersChanged();
+  }
+
   /** What blocks the class now, apart from locks and a reservation. */
   obstacle(demand: DemandClass, now: number): Obstacle | undefined {
     // Checked first: a paused class must not represent others that merely need the same amount.
     if (demand.group.isPaused) return demand.group;
     const short = this.resources.shortage(demand.needs);
-    if (short >= 0) return this.contest.shortages[short];
+    if (short >= 0) return this.contest.shortage(short);
     return this.limitAgainst(demand, now);
   }
 
@@ -385,8 +396,8 @@ function forecastStart(execution: Execution, { holders, resources }: Room): Fore
   const ends = [...holders].sort((a, b) => expectedEnd(a) - expectedEnd(b) || a.seq - b.seq);
   for (const holder of ends) {
     if (expectedEnd(holder) > at && fits()) break;
-    const { demand } = holder;
-    for (let index = 0; index < used.length; index++) used[index]! -= demand.needs[index]!;
+    const { demand, heldNeeds } = holder;
+    for (let index = 0; index < heldNeeds.length; index++) used[index]! -= heldNeeds[index]!;
     if (demand.tool === tool) ofTool--;
     if (demand.group === group) ofGroup--;
     if (excludes(holder, execution)) excluding--;
@@ -424,7 +435,8 @@ function couldDelay(
   const { needs, tool, group } = demand;
   for (let index = 0; index < needs.length; index++) {
     const own = needs[index]!;
-    const kept = other.needs[index]!;
+    // The other one may end with an earlier resource.
+    const kept = other.needs[index] ?? 0;
     if (own > 0 && kept > 0 && used[index]! + own + kept > limits[index]!) return true;
   }
   if (tool === other.tool && ofTool + 2 > tool.maxConcurrency) return true;
@@ -462,6 +474,7 @@ class Room {
   occupy(execution: Execution): void {
     const { needs, tool, group, conflicts } = execution.demand;
     execution.room = 'held';
+    execution.forgetHeld();
     const { holders } = this;
     // Not `push`: V8 inlines this but calls `push`.
     execution.place = holders.length;
@@ -475,14 +488,14 @@ class Room {
 
   /** Releases everything an execution holds. */
   vacate(execution: Execution): void {
-    const { needs, tool, group, conflicts } = execution.demand;
+    const { tool, group, conflicts } = execution.demand;
     execution.room = 'none';
     const last = this.holders.pop()!;
     if (last !== execution) {
       this.holders[execution.place] = last;
       last.place = execution.place;
     }
-    this.resources.giveBack(needs);
+    this.resources.giveBack(execution.heldNeeds);
     tool.running--;
     group.running--;
     for (const other of conflicts) other.conflictedBy--;

@@ -26,6 +26,12 @@ const ENGINE_ERRORS = {
     meaning: 'The execution asks for more of a resource than the limit allows, so it could never start.',
     remedy: 'Lower the demand named in the message, or raise that limit.',
   },
+  UNKNOWN_RESOURCE: {
+    meaning:
+      'A demand names a resource that was not declared. `details` has the `field`, the `nearest` known name and all `known` ones.',
+    remedy:
+      'Correct the name, or declare the resource with its capacity: `resources` of the engine, `[limits.resources]` in volley.toml.',
+  },
   UNKNOWN_PRIORITY: {
     meaning: 'The priority is unknown.',
     remedy: 'Use critical, high, normal (also written medium), low or background.',

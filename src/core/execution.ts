@@ -1,3 +1,4 @@
+import type { ResourceVector } from './demand.ts';
 import type { DemandClass } from './demand-class.ts';
 import type { Failure } from './failure.ts';
 import { LinkedNode } from './graph-node.ts';
@@ -37,6 +38,8 @@ export class RareFields {
   graceUntil = 0;
   progressAt = 0;
   timerIndex = -1;
+  /** What it took when it started, if its demand has changed since. */
+  held: ResourceVector | undefined = undefined;
 }
 
 /**
@@ -134,6 +137,22 @@ export class Execution extends LinkedNode implements Timed, LockHolder {
 
   set ending(ending: Ending) {
     this.withRare().ending = ending;
+  }
+
+  /** What it holds while it runs. */
+  get heldNeeds(): ResourceVector {
+    return this.rare?.held ?? this.demand.needs;
+  }
+
+  /** Call it before the needs of its demand change while it holds them. */
+  keepHeld(): void {
+    const rare = this.withRare();
+    rare.held ??= this.demand.needs;
+  }
+
+  /** Call it when it takes the needs of its demand. */
+  forgetHeld(): void {
+    if (this.rare !== undefined) this.rare.held = undefined;
   }
 
   get deadlineAt(): number {

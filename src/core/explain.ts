@@ -1,10 +1,11 @@
-import { CONCURRENCY, RESOURCE_NAMES, type ResourceName, SCALE } from './demand.ts';
+import { CONCURRENCY, SCALE } from './demand.ts';
 import type { Dispatcher, Obstacle } from './dispatcher.ts';
 import { unreachable } from './errors.ts';
 import type { Execution } from './execution.ts';
 import { explanationText } from './explanation-text.ts';
 import type { Failure, FailureReason } from './failure.ts';
 import type { Lock } from './locks.ts';
+import type { ResourceName } from './resource-names.ts';
 import type { Scheduler } from './scheduler.ts';
 import { type ExecutionStatus, Status } from './status.ts';
 import { reasonText } from './words.ts';
@@ -50,6 +51,8 @@ export type QueuedReason =
       readonly needed: number;
       readonly free: number;
       readonly limit: number;
+      /** Whether the execution claims none, and the need follows what was measured. */
+      readonly isLearned: boolean;
       /** Whether waiting helps: not if the limit was lowered below the demand. */
       readonly isPossible: boolean;
     }
@@ -305,8 +308,9 @@ function explainObstacle(
 }
 
 function explainShortage(dispatcher: Dispatcher, execution: Execution, index: number): QueuedReason {
-  const { used, limits } = dispatcher.resources;
-  const need = execution.demand.needs[index]!;
+  const { used, limits, names } = dispatcher.resources;
+  const { needs, tool, learns } = execution.demand;
+  const need = needs[index]!;
   const limit = limits[index]! / SCALE;
   if (index === CONCURRENCY) {
     return {
@@ -318,10 +322,11 @@ function explainShortage(dispatcher: Dispatcher, execution: Execution, index: nu
   }
   return {
     reason: 'resource',
-    resource: RESOURCE_NAMES[index]!,
+    resource: names.all[index]!,
     needed: need / SCALE,
     free: Math.max(0, limits[index]! - used[index]!) / SCALE,
     limit,
+    isLearned: tool.usage !== undefined && (learns & (1 << index)) !== 0,
     isPossible: need <= limits[index]!,
   };
 }

@@ -1,13 +1,11 @@
-import type { ResourceName } from './demand.ts';
 import { unreachable } from './errors.ts';
 import type { Execution } from './execution.ts';
 import type { Ahead, NamedExecution, NamedWithStatus, StandingReason } from './explain.ts';
 import { RESOURCE_TABLE } from './resource-table.ts';
 import { countText, failureText, listText, spanText } from './words.ts';
 
-const UNITS: ReadonlyMap<ResourceName, string> = new Map(
-  RESOURCE_TABLE.map(({ name, unit }) => [name, unit]),
-);
+/** The unit of a named resource is its name. */
+const UNITS: ReadonlyMap<string, string> = new Map(RESOURCE_TABLE.map(({ name, unit }) => [name, unit]));
 
 /** The same facts as a sentence about the execution. */
 export function explanationText(execution: Execution, standing: StandingReason): string {
@@ -71,8 +69,9 @@ function dependenciesText({ waitsFor, open, total }: Of<'dependencies'>): string
   return `waits for ${open} of ${total} ${total === 1 ? 'dependency' : 'dependencies'}: ${list}`;
 }
 
-function resourceText({ resource, needed, free, limit, isPossible }: Of<'resource'>): string {
-  const needs = `needs ${needed} ${UNITS.get(resource) ?? 'slots'}`;
+function resourceText({ resource, needed, free, limit, isLearned, isPossible }: Of<'resource'>): string {
+  const source = isLearned ? ' by what its tool used before' : '';
+  const needs = `needs ${needed} ${UNITS.get(resource) ?? resource}${source}`;
   if (isPossible) return `${needs}, ${free} of ${limit} are free`;
   return `${needs}, but the limit was lowered to ${limit}: it cannot start until the limit is raised`;
 }

@@ -14,6 +14,8 @@ export interface Failure {
   readonly reason: FailureReason;
   /** Whether retrying is pointless. */
   readonly isPermanent?: boolean;
+  /** How much memory the next attempt should get, in megabytes. If that does not fit, there is none. */
+  readonly memoryMb?: number;
   /** The error the tool threw, if any; opaque to the core. */
   readonly error?: unknown;
 }

@@ -12,6 +12,7 @@ import { ALLOWED, isSettled, STATUS_NAMES, Status, type StatusCode } from './sta
 import { mayRetry } from './terms.ts';
 import type { Timed, Timeouts, Timers } from './timers.ts';
 import { renewPaths } from './urgency.ts';
+import { claimsMemory, fitsMemory, withMemory } from './usage.ts';
 
 interface LifecycleParts {
   readonly graph: ExecutionGraph<Execution>;
@@ -174,7 +175,7 @@ export class Lifecycle {
 
   private afterFailure(execution: Execution, failure: Failure, now: number): void {
     const { attempt, terms } = execution;
-    if (!execution.isLast && mayRetry(terms, attempt, failure)) {
+    if (!execution.isLast && mayRetry(terms, attempt, failure) && this.giveMemory(execution, failure)) {
       this.move(execution, Status.retrying, now);
       execution.retryAt = now + retryDelayMs(terms.retry, attempt, this.parts.random);
       this.updateTimer(execution);
@@ -182,6 +183,20 @@ export class Lifecycle {
     } else {
       this.settle(execution, Status.failed, { kind: 'failed', failure }, now);
     }
+  }
+
+  /** Gives an execution between two attempts the memory that its failure asks for. Returns false if it does not fit. */
+  private giveMemory(execution: Execution, { memoryMb }: Failure): boolean {
+    const { catalog, dispatcher } = this.parts;
+    if (memoryMb === undefined) return true;
+    if (!fitsMemory(memoryMb, dispatcher.resources.limits)) return false;
+    const { demand } = execution;
+    const { tool, group, conflicts, learns } = demand;
+    const needs = withMemory(execution.heldNeeds, memoryMb);
+    execution.demand = catalog.demandClass(tool, group, needs, conflicts, claimsMemory(learns));
+    execution.demand.add(execution);
+    if (demand.remove(execution) === 0) catalog.release(demand);
+    return true;
   }
 
   private queue(execution: Execution, now: number): void {

@@ -175,6 +175,9 @@ class Play implements Effects {
       reserveAfterMs: scale === 1 ? scheduler.dispatcher.reserveAfterMs : MAX_SPAN_MS,
       retainSettled: 0,
     });
+    const { names } = scheduler.dispatcher.resources;
+    const unlimited = Array.from(names.named.keys(), (name) => [name, Number.POSITIVE_INFINITY]);
+    if (unlimited.length > 0) this.copy.limit({ resources: Object.fromEntries(unlimited) });
     this.executions = roles.map((role, index) => this.copyOf(role, index + 1));
   }
 

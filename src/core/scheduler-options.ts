@@ -1,10 +1,8 @@
 import type { SharedLimits } from './catalog.ts';
-import type { ResourceLimits } from './resource-table.ts';
+import type { CountableLimits } from './resources.ts';
 
 /** The limits within which the scheduler starts executions. Omitted limits stay unchanged. */
-export interface SchedulerLimits extends ResourceLimits {
-  /** How many executions may run at once. */
-  readonly concurrency?: number;
+export interface SchedulerLimits extends CountableLimits {
   readonly tools?: Readonly<Record<string, SharedLimits>>;
   readonly groups?: Readonly<Record<string, SharedLimits>>;
 }

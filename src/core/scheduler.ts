@@ -16,7 +16,9 @@ import type { SchedulerLimits, SchedulerOptions } from './scheduler-options.ts';
 import { checkGroupSpec, EXECUTION_FIELDS, type ExecutionSpec, type GroupSpec } from './spec.ts';
 import { Status } from './status.ts';
 import { type Timed, Timeouts, Timers } from './timers.ts';
+import type { ToolState } from './tool.ts';
 import { raiseDependencies, raiseGroup } from './urgency.ts';
+import { type AttemptUsage, checkUsage, UsageModel } from './usage.ts';
 
 /**
  * The heart of Volley: a synchronous state machine. Events come in through its methods, each with its time; commands go
@@ -192,6 +194,17 @@ export class Scheduler {
     this.began(execution, attempt, now);
   }
 
+  /** Records what attempts of a tool really used. Unclaimed needs follow it. `by` is the execution that was measured. */
+  used(toolName: string, usages: readonly AttemptUsage[], by?: Execution): void {
+    for (const usage of usages) checkUsage(usage);
+    const tool = this.catalog.tool(toolName);
+    tool.usage ??= new UsageModel();
+    if (by !== undefined) tool.usage.noteClaim(by.heldNeeds, by.demand.learns);
+    let hasChanged = false;
+    for (const usage of usages) if (tool.usage.learn(usage)) hasChanged = true;
+    if (hasChanged) this.renewNeeds(tool);
+  }
+
   /** Returns the number of cancelled executions. Settled ones, and those whose result is being kept, do not count. */
   cancel(executions: readonly Execution[], reason: unknown, now: number): number {
     return this.lifecycle.end(executions, { kind: 'cancelled', reason }, now);
@@ -236,6 +249,8 @@ export class Scheduler {
       ...checkAllLimits('group', groups, (name) => this.catalog.group(name, this.now)),
     ];
     this.dispatcher.resources.setLimits(resources);
+    // What was learned is never above a limit.
+    for (const tool of this.catalog.tools.values()) if (tool.usage !== undefined) this.renewNeeds(tool);
     for (const { find, checked } of shared) {
       const target = find();
       target.isPinned = true;
@@ -305,6 +320,17 @@ export class Scheduler {
     for (let at = 0; at < nodes.length; at++) {
       const place = order === undefined ? at : order[at]!;
       if (waitingFor[place] === 0 || older.length > 0) this.lifecycle.judge(nodes[place]!, now);
+    }
+  }
+
+  /** Applies what was learned to the unclaimed needs of a tool's executions. */
+  private renewNeeds(tool: ToolState): void {
+    const { resources } = this.dispatcher;
+    for (const demand of tool.classes) {
+      if (demand.learns === 0) continue;
+      const needs = tool.usage!.applyTo(demand.needs, demand.learns, resources.limits);
+      if (needs.some((need, index) => need !== demand.needs[index]))
+        this.dispatcher.changeNeeds(demand, needs);
     }
   }
 

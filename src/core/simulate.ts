@@ -1,5 +1,5 @@
 import { checkKnown } from './check-known.ts';
-import { RESOURCE_NAMES, type ResourceName, SCALE } from './demand.ts';
+import { SCALE } from './demand.ts';
 import type { Effects } from './effects.ts';
 import { VolleyError } from './errors.ts';
 import { Execution } from './execution.ts';
@@ -7,7 +7,7 @@ import type { FailureReason } from './failure.ts';
 import { NumberHeap } from './number-heap.ts';
 import { checkNumber, checkObject, MAX_SPAN_MS, show } from './numbers.ts';
 import { type Random, seededRandom } from './random.ts';
-import { byResource } from './resources.ts';
+import type { ByResource } from './resource-names.ts';
 import { Scheduler } from './scheduler.ts';
 import type { SchedulerLimits, SchedulerOptions } from './scheduler-options.ts';
 import type { ExecutionSpec, GroupSpec } from './spec.ts';
@@ -48,7 +48,7 @@ export interface SimulationResult {
   /** The final status of each execution, in the order of the given list. */
   readonly statuses: readonly ExecutionStatus[];
   /** The mean usage of each resource over the makespan, and its limit. */
-  readonly utilization: Readonly<Record<ResourceName, { readonly meanUsed: number; readonly limit: number }>>;
+  readonly utilization: ByResource<{ readonly meanUsed: number; readonly limit: number }>;
 }
 
 const OPTIONS: ReadonlySet<string> = new Set<keyof SimulationOptions>([
@@ -196,7 +196,7 @@ function play(
     OWN_FIELDS,
   );
   const { used } = scheduler.dispatcher.resources;
-  const usedTime = RESOURCE_NAMES.map(() => 0);
+  const usedTime = used.map(() => 0);
 
   scheduler.submitAll(world.members, executions, 0, group);
   scheduler.advance(0);
@@ -229,11 +229,14 @@ export function simulate(
   VirtualWorld.kept ??= play(KEPT, { cpu: 0.1 }, {});
   const makespanMs = world.lastSettledAt;
   const mean = (index: number) => (makespanMs === 0 ? 0 : usedTime[index]! / makespanMs / SCALE);
-  const { limits: scaledLimits } = scheduler.dispatcher.resources;
+  const { limits: scaledLimits, names } = scheduler.dispatcher.resources;
   return {
     makespanMs,
     schedule: world.schedule,
     statuses: world.statuses,
-    utilization: byResource((index) => ({ meanUsed: mean(index), limit: scaledLimits[index]! / SCALE })),
+    utilization: names.byResource((index) => ({
+      meanUsed: mean(index),
+      limit: scaledLimits[index]! / SCALE,
+    })),
   };
 }

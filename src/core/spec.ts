@@ -30,6 +30,10 @@ export interface ExecutionSpec {
   readonly stallMs?: number;
   /** The expected duration, if the caller knows better than what was learned about the tool. */
   readonly estimatedMs?: number;
+  /**
+   * Whether cpu and memory that it does not claim follow what attempts of its tool were measured to use. Default false.
+   */
+  readonly learnUsage?: boolean;
   /** Whether it may be retried after a crash that left its progress unknown. Default false. */
   readonly idempotent?: boolean;
 }
@@ -48,6 +52,7 @@ export const EXECUTION_FIELDS: readonly string[] = [
   'deadlineMs',
   'stallMs',
   'estimatedMs',
+  'learnUsage',
   'idempotent',
 ] satisfies (keyof ExecutionSpec)[];
 

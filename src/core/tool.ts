@@ -2,6 +2,7 @@ import { ClassQueue, type DemandClass } from './demand-class.ts';
 import { DurationModel, type UnknownDuration } from './durations.ts';
 import type { RateLimit } from './rate.ts';
 import { DEFAULT_TERMS, type Terms } from './terms.ts';
+import type { UsageModel } from './usage.ts';
 
 /** The scheduler's state of one tool. */
 export class ToolState {
@@ -19,6 +20,8 @@ export class ToolState {
   /** The terms of the last submitted execution; the next ones usually have the same. */
   terms: Terms = DEFAULT_TERMS;
   readonly durations: DurationModel;
+  /** What its attempts really used, if that was measured. */
+  usage: UsageModel | undefined;
   readonly classes: DemandClass[] = [];
   readonly waiters = new ClassQueue(false);
 

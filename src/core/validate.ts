@@ -1,4 +1,3 @@
-import { RESOURCE_NAMES } from './demand.ts';
 import type { ClassQueue, DemandClass } from './demand-class.ts';
 import { internalError } from './errors.ts';
 import { Execution } from './execution.ts';
@@ -80,14 +79,14 @@ interface Census {
 }
 
 function checkUse({ dispatcher }: Scheduler, { holding, limitsWereLowered }: Census): void {
-  const { used, limits } = dispatcher.resources;
+  const { used, limits, names } = dispatcher.resources;
   const isListed = holding.every((execution) => dispatcher.holders[execution.place] === execution);
   check(
     isListed && dispatcher.holders.length === holding.length,
     'who holds room is listed, and nobody else',
   );
-  for (const [index, name] of RESOURCE_NAMES.entries()) {
-    const sum = holding.reduce((total, { demand }) => total + demand.needs[index]!, 0);
+  for (const [index, name] of names.all.entries()) {
+    const sum = holding.reduce((total, { heldNeeds }) => total + (heldNeeds[index] ?? 0), 0);
     check(used[index] === sum, `the ${name} in use (${used[index]}) is what is held (${sum})`);
     check(limitsWereLowered || sum <= limits[index]!, `the ${name} in use (${sum}) is within the limit`);
   }
@@ -386,7 +385,7 @@ function checkClass(scheduler: Scheduler, demand: DemandClass): void {
 /** Whatever blocks a class must still exist, or its wake-up was lost. */
 function checkKeptOut({ dispatcher, now }: Scheduler, demand: DemandClass, waiters: ClassQueue): void {
   const { tool, group, needs, head } = demand;
-  const { used, limits } = dispatcher.resources;
+  const { used, limits, names } = dispatcher.resources;
   checkHeap(waiters, ({ place }) => place, 'those who are kept out');
   const short = dispatcher.contest.shortages.findIndex(
     ({ queues }, index) => queues.get(needs[index]!) === waiters,
@@ -395,7 +394,7 @@ function checkKeptOut({ dispatcher, now }: Scheduler, demand: DemandClass, waite
   const rate = [tool.rate, group.rate].find((limit) => limit?.waiters === waiters);
   if (short >= 0) {
     const isShort = used[short]! + needs[short]! > limits[short]!;
-    check(isShort, `what waits for ${RESOURCE_NAMES[short]} does not fit`, head);
+    check(isShort, `what waits for ${names.all[short]} does not fit`, head);
   } else if (busy !== undefined) {
     check(keepsOut(busy, demand), `the tool ${busy.name} keeps out what waits for it`, head);
   } else if (group.waiters === waiters) {

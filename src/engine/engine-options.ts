@@ -2,6 +2,7 @@ import { availableParallelism, totalmem } from 'node:os';
 import type { SharedLimits } from '../core/catalog.ts';
 import { checkKnown } from '../core/check-known.ts';
 import { checkNumber, checkObject } from '../core/numbers.ts';
+import type { NamedResources } from '../core/resource-names.ts';
 import { defaultLimits, RESOURCE_TABLE, type ResourceLimits } from '../core/resource-table.ts';
 import type { SchedulerLimits } from '../core/scheduler-options.ts';
 import { type Clock, SystemClock } from './clock.ts';
@@ -12,6 +13,8 @@ export interface EngineLimits {
   /** How many executions may run at once. */
   readonly maxConcurrency?: number;
   readonly limits?: ResourceLimits;
+  /** How much there is of each named resource, such as `{ gpu: 2 }`. A new name declares it. */
+  readonly resources?: NamedResources;
   /** Limits for each tool by name. */
   readonly tools?: Readonly<Record<string, SharedLimits>>;
   /** Limits for each group by name. */
@@ -42,7 +45,7 @@ export interface EngineOptions extends EngineLimits {
   readonly clock?: Clock;
 }
 
-const LIMITS = ['maxConcurrency', 'limits', 'tools', 'groups'] as const;
+const LIMITS = ['maxConcurrency', 'limits', 'resources', 'tools', 'groups'] as const;
 const LIMIT_NAMES: ReadonlySet<string> = new Set<keyof EngineLimits>(LIMITS);
 const OPTION_NAMES: ReadonlySet<string> = new Set<keyof EngineOptions>([
   ...LIMITS,
@@ -55,7 +58,7 @@ const OPTION_NAMES: ReadonlySet<string> = new Set<keyof EngineOptions>([
   'seed',
   'clock',
 ]);
-const RESOURCE_NAMES: ReadonlySet<string> = new Set(RESOURCE_TABLE.map(({ name }) => name));
+const BUILT_IN: ReadonlySet<string> = new Set(RESOURCE_TABLE.map(({ name }) => name));
 const DEFAULT_CONCURRENCY = 64;
 
 /** Checks the options and fills in the defaults. */
@@ -65,6 +68,7 @@ export function runtimeOptions(options: EngineOptions): RuntimeOptions {
   const {
     maxConcurrency = DEFAULT_CONCURRENCY,
     limits = {},
+    resources,
     tools,
     groups,
     eventLogSize = 4096,
@@ -86,6 +90,7 @@ export function runtimeOptions(options: EngineOptions): RuntimeOptions {
         }),
         ...Object.fromEntries(Object.entries(limits).filter(([, limit]) => limit !== undefined)),
       },
+      ...(resources !== undefined && { resources }),
       ...(tools !== undefined && { tools }),
       ...(groups !== undefined && { groups }),
     }),
@@ -102,7 +107,7 @@ export function runtimeOptions(options: EngineOptions): RuntimeOptions {
 export function checkEngineLimits(given: EngineLimits): SchedulerLimits {
   checkObject('The limits of an engine', given);
   checkKnown('limit of an engine that can be changed', given, LIMIT_NAMES);
-  const { maxConcurrency, limits, tools, groups } = given;
+  const { maxConcurrency, limits, resources, tools, groups } = given;
   if (limits !== undefined) checkResources(limits);
   if (maxConcurrency !== undefined) {
     checkNumber('maxConcurrency', maxConcurrency, { min: 1, integer: true, allowInfinity: true });
@@ -110,6 +115,7 @@ export function checkEngineLimits(given: EngineLimits): SchedulerLimits {
   return {
     ...limits,
     ...(maxConcurrency !== undefined && { concurrency: maxConcurrency }),
+    ...(resources !== undefined && { resources }),
     ...(tools !== undefined && { tools }),
     ...(groups !== undefined && { groups }),
   };
@@ -117,5 +123,5 @@ export function checkEngineLimits(given: EngineLimits): SchedulerLimits {
 
 function checkResources(limits: ResourceLimits): void {
   checkObject('limits', limits);
-  checkKnown('limit of a resource', limits, RESOURCE_NAMES);
+  checkKnown('limit of a resource', limits, BUILT_IN);
 }

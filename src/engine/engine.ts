@@ -7,6 +7,8 @@ import { checkBoolean, checkObject, show } from '../core/numbers.ts';
 import type { TimeLeft } from '../core/predict.ts';
 import { PRIORITIES } from '../core/priority.ts';
 import type { GroupSpec } from '../core/spec.ts';
+import type { ToolState } from '../core/tool.ts';
+import type { AttemptUsage } from '../core/usage.ts';
 import type { ExecutionContext } from './context.ts';
 import {
   checkEngineLimits,
@@ -20,7 +22,7 @@ import type { AllocationRecord, UtilizationSample } from './history.ts';
 import type { Job } from './job.ts';
 import { ProgressTracker } from './progress-tracker.ts';
 import { Runtime } from './runtime.ts';
-import type { ExecutionStatistics } from './statistics.ts';
+import type { ExecutionStatistics, ToolUsage } from './statistics.ts';
 import type { ToolFunction } from './task.ts';
 
 export type { EngineLimits, EngineOptions };
@@ -144,6 +146,17 @@ export class ParallelExecutionEngine implements AsyncDisposable {
   }
 
   /**
+   * Adds what earlier attempts of a tool used to what is known of it, unless something is known already.
+   *
+   * @internal
+   */
+  recallUsage(toolName: string, usages: readonly AttemptUsage[]): void {
+    const { scheduler } = this.runtime;
+    if (scheduler.catalog.tools.get(toolName)?.usage !== undefined) return;
+    this.runtime.change(() => scheduler.used(toolName, usages));
+  }
+
+  /**
    * Predicts how long a group, or everything, will still take, as a range that holds in four of five cases; undefined
    * while no durations are known. It takes a few milliseconds. See {@link TimeLeft}.
    */
@@ -155,7 +168,8 @@ export class ParallelExecutionEngine implements AsyncDisposable {
   statistics(): ExecutionStatistics {
     const { scheduler, log } = this.runtime;
     const utilization = scheduler.dispatcher.resources.utilization();
-    return { ...log.statistics.summary(log.counts), utilization };
+    const usage = [...scheduler.catalog.tools.values()].flatMap((tool) => usageOf(tool) ?? []);
+    return { ...log.statistics.summary(log.counts), utilization, usage };
   }
 
   /** The number of executions that wait for resources, by priority after inheritance. */
@@ -238,4 +252,10 @@ export class ParallelExecutionEngine implements AsyncDisposable {
     }
     return group;
   }
+}
+
+function usageOf({ name, usage }: ToolState): ToolUsage | undefined {
+  if (usage === undefined) return undefined;
+  const { samples, claimed } = usage;
+  return { toolName: name, samples, cpu: usage.figures('cpu'), memoryMb: usage.figures('memoryMb'), claimed };
 }

@@ -1,6 +1,7 @@
-import { type ResourceName, SCALE } from '../core/demand.ts';
+import { type ResourceVector, SCALE } from '../core/demand.ts';
 import type { Execution } from '../core/execution.ts';
-import { byResource, type ResourceAccounts } from '../core/resources.ts';
+import type { ByResource } from '../core/resource-names.ts';
+import type { ResourceAccounts } from '../core/resources.ts';
 import type { Clock } from './clock.ts';
 
 /** An allocation that was released. */
@@ -8,7 +9,7 @@ export interface AllocationRecord {
   readonly executionId: string;
   readonly toolName: string;
   readonly attempt: number;
-  readonly amounts: Readonly<Record<ResourceName, number>>;
+  readonly amounts: ByResource<number>;
   /** Times of day in milliseconds since 1970. */
   readonly from: number;
   readonly until: number;
@@ -18,7 +19,7 @@ export interface AllocationRecord {
 export interface UtilizationSample {
   /** The time of day in milliseconds since 1970. */
   readonly at: number;
-  readonly used: Readonly<Record<ResourceName, number>>;
+  readonly used: ByResource<number>;
 }
 
 const MAX_SAMPLES = 512;
@@ -30,6 +31,7 @@ export class AllocationHistory {
   private readonly attempts: number[] = [];
   private readonly starts: number[] = [];
   private readonly ends: number[] = [];
+  private readonly needs: ResourceVector[] = [];
   /** When executions got their lent resources back. */
   private readonly resumedAt = new Map<Execution, number>();
   private next = 0;
@@ -49,6 +51,7 @@ export class AllocationHistory {
     this.attempts[slot] = execution.attempt;
     this.starts[slot] = this.heldSince(execution);
     this.ends[slot] = now;
+    this.needs[slot] = execution.heldNeeds;
     this.next = slot + 1 === this.capacity ? 0 : slot + 1;
   }
 
@@ -76,12 +79,13 @@ export class AllocationHistory {
     return Array.from({ length: count }, (_, index) => {
       const slot = (first + index) % count;
       const execution = this.executions[slot]!;
-      const { needs, tool } = execution.demand;
+      const { tool } = execution.demand;
+      const needs = this.needs[slot]!;
       return {
         executionId: execution.id,
         toolName: tool.name,
         attempt: this.attempts[slot]!,
-        amounts: byResource((resource) => needs[resource]! / SCALE),
+        amounts: this.resources.names.byResource((index) => (needs[index] ?? 0) / SCALE),
         from: this.clock.epoch + this.starts[slot]!,
         until: this.clock.epoch + this.ends[slot]!,
       };
@@ -93,7 +97,7 @@ export class AllocationHistory {
     const present = { at: this.clock.now(), used: [...this.resources.used] };
     return [...this.samples, present].map(({ at, used }) => ({
       at: this.clock.epoch + at,
-      used: byResource((index) => used[index]! / SCALE),
+      used: this.resources.names.byResource((index) => (used[index] ?? 0) / SCALE),
     }));
   }
 

@@ -4,7 +4,7 @@
  * @module
  */
 export type { SharedLimits } from '../core/catalog.ts';
-export type { IoIntensity, ResourceName, ResourceRequirements } from '../core/demand.ts';
+export type { IoIntensity, ResourceRequirements } from '../core/demand.ts';
 export { ERROR_CODES, type ErrorCode, VolleyError } from '../core/errors.ts';
 export type { Explanation, NamedExecution, QueuedReason, StandingReason } from '../core/explain.ts';
 export type { CancellationCause, FailureReason } from '../core/failure.ts';
@@ -12,8 +12,9 @@ export type { TimeLeft } from '../core/predict.ts';
 export { PRIORITIES, type Priority } from '../core/priority.ts';
 export type { Random } from '../core/random.ts';
 export type { RateOptions } from '../core/rate.ts';
+export type { ByResource, NamedResources, ResourceName } from '../core/resource-names.ts';
 export type { ResourceLimits } from '../core/resource-table.ts';
-export type { ResourceUsage, ResourceUtilization } from '../core/resources.ts';
+export type { CountableLimits, ResourceUsage, ResourceUtilization } from '../core/resources.ts';
 export type { RetryOptions } from '../core/retry.ts';
 export type { SchedulerLimits } from '../core/scheduler-options.ts';
 export {
@@ -26,6 +27,7 @@ export {
 export type { GroupSpec } from '../core/spec.ts';
 export type { ExecutionStatus } from '../core/status.ts';
 export type { DependencyPolicy } from '../core/terms.ts';
+export type { AttemptUsage, MeasuredClaim, UsageFigures } from '../core/usage.ts';
 export type { ExecutionContext } from './context.ts';
 export { DependencyGraph, type Dependent, GraphNode, type NodeStatus } from './dependency-graph.ts';
 export {
@@ -49,7 +51,7 @@ export {
   ResourceManager,
   type ResourceManagerOptions,
 } from './resource-manager.ts';
-export type { DurationSummary, ExecutionStatistics } from './statistics.ts';
+export type { DurationSummary, ExecutionStatistics, ToolUsage } from './statistics.ts';
 export type { Report, TaskContext, ToolFunction } from './task.ts';
 export { ToolFailure } from './tool-failure.ts';
 export type { MissedUpdates, ProgressUpdate } from './updates.ts';

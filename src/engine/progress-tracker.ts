@@ -1,5 +1,5 @@
 import { Catalog } from '../core/catalog.ts';
-import { neededAmounts } from '../core/demand.ts';
+import { DEFAULT_NEEDS } from '../core/demand.ts';
 import { VolleyError } from '../core/errors.ts';
 import type { Ending } from '../core/execution.ts';
 import { checkNumber, checkObject, show } from '../core/numbers.ts';
@@ -24,7 +24,7 @@ export interface ProgressTrackerOptions {
 
 /** The overall progress, with statistics. */
 export interface TrackedProgress extends AggregatedProgress {
-  readonly statistics: Omit<ExecutionStatistics, 'utilization'>;
+  readonly statistics: Omit<ExecutionStatistics, 'utilization' | 'usage'>;
 }
 
 /**
@@ -133,7 +133,6 @@ class OwnExecutions {
   private readonly clock = new SystemClock();
   private readonly catalog = new Catalog(1);
   private readonly counts = STATUS_NAMES.map(() => 0);
-  private readonly needs = neededAmounts(undefined, []);
   private readonly jobs = new Map<string, Job>();
   private readonly settled: string[] = [];
 
@@ -160,7 +159,7 @@ class OwnExecutions {
     const { root } = this.catalog;
     const job = new Job<unknown>(undefined as never, () => undefined);
     job.name = id;
-    job.demand = this.catalog.demandClass(this.catalog.tool(toolName), root, this.needs, []);
+    job.demand = this.catalog.demandClass(this.catalog.tool(toolName), root, DEFAULT_NEEDS, []);
     job.submittedAt = job.startedAt = this.clock.now();
     job.nextAttempt();
     job.task = new Task(undefined as never, job);

@@ -1,16 +1,14 @@
 import {
   neededAmounts,
   neededLocks,
-  RESOURCE_NAMES,
-  type ResourceName,
   type ResourceRequirements,
   type ResourceVector,
   SCALE,
 } from '../core/demand.ts';
 import { VolleyError } from '../core/errors.ts';
 import { checkNumber, checkObject, show } from '../core/numbers.ts';
-import type { ResourceLimits } from '../core/resource-table.ts';
-import { byResource, ResourceAccounts, type ResourceUtilization } from '../core/resources.ts';
+import type { ByResource, ResourceName } from '../core/resource-names.ts';
+import { type CountableLimits, ResourceAccounts, type ResourceUtilization } from '../core/resources.ts';
 
 /** An allocation granted by {@link ResourceManager.tryAllocate}: plain data that survives JSON. */
 export interface ResourceAllocation {
@@ -20,7 +18,7 @@ export interface ResourceAllocation {
   /** The time of day in milliseconds since 1970. */
   readonly allocatedAt: number;
   /** The amount taken of each resource. */
-  readonly amounts: Readonly<Record<ResourceName, number>>;
+  readonly amounts: ByResource<number>;
   /** The names held exclusively. */
   readonly exclusive: readonly string[];
   /** The names held as shared. */
@@ -75,10 +73,7 @@ export class ResourceManager {
   private readonly historySize: number;
   private readonly now: () => number;
 
-  constructor(
-    limits: ResourceLimits & { readonly concurrency?: number } = {},
-    options: ResourceManagerOptions = {},
-  ) {
+  constructor(limits: CountableLimits = {}, options: ResourceManagerOptions = {}) {
     checkObject('The options of a resource manager', options);
     const { historySize = 1000, now = Date.now } = options;
     this.accounts = new ResourceAccounts(limits);
@@ -87,7 +82,7 @@ export class ResourceManager {
   }
 
   /** Changes the given limits. Lowering one takes nothing from current holders. */
-  setLimits(limits: ResourceLimits & { readonly concurrency?: number }): void {
+  setLimits(limits: CountableLimits): void {
     this.accounts.setLimits(limits);
   }
 
@@ -95,13 +90,13 @@ export class ResourceManager {
   tryAllocate(owner: string, requirements: ResourceRequirements): AllocationResult {
     if (typeof owner !== 'string')
       throw new VolleyError('INVALID_VALUE', `The owner must be a string, but it is ${show(owner)}.`);
-    const needs = neededAmounts(requirements, []);
+    const needs = neededAmounts(requirements, [], this.accounts.names);
     const claims = neededLocks(requirements);
     const { accounts } = this;
     const short = accounts.shortage(needs);
     if (short >= 0) {
       const free = Math.max(0, accounts.limits[short]! - accounts.used[short]!) / SCALE;
-      return { granted: false, resource: RESOURCE_NAMES[short]!, needed: needs[short]! / SCALE, free };
+      return { granted: false, resource: accounts.names.all[short]!, needed: needs[short]! / SCALE, free };
     }
     for (const { name, exclusive } of claims) {
       const heldBy = this.otherHolder(name, owner, exclusive);
@@ -113,7 +108,7 @@ export class ResourceManager {
       id: `allocation-${++allocationsMade}`,
       owner,
       allocatedAt: this.now(),
-      amounts: byResource((index) => needs[index]! / SCALE),
+      amounts: accounts.names.byResource((index) => (needs[index] ?? 0) / SCALE),
       exclusive: namesOf(true),
       shared: namesOf(false),
     };

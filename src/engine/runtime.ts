@@ -11,6 +11,7 @@ import { Scheduler } from '../core/scheduler.ts';
 import type { SchedulerOptions } from '../core/scheduler-options.ts';
 import type { ExecutionSpec, GroupSpec } from '../core/spec.ts';
 import { Status } from '../core/status.ts';
+import type { AttemptUsage } from '../core/usage.ts';
 import { ChildHandle, checkNesting } from './children.ts';
 import type { Clock } from './clock.ts';
 import { checkContext, checkFunction, type ExecutionContext, toSpec } from './context.ts';
@@ -175,7 +176,10 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
 
   retrying(execution: Execution, failure: Failure, now: number): void {
     this.log.statistics.retried();
-    (execution as Job).withExtras().lastFailure = failure;
+    const extras = (execution as Job).withExtras();
+    // Memory that was granted once is kept.
+    const { memoryMb = extras.lastFailure?.memoryMb } = failure;
+    extras.lastFailure = memoryMb === undefined ? failure : { ...failure, memoryMb };
     this.log.retrying(execution, failure, now);
     const callback = this.retryCallbacks.get(execution.demand.group);
     if (callback === undefined) return;
@@ -231,6 +235,10 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
 
   began(task: Task): void {
     this.scheduler.began(task.job, task.attempt, this.clock.now());
+  }
+
+  used(task: Task, usage: AttemptUsage): void {
+    this.change((scheduler) => scheduler.used(task.job.toolName, [usage], task.job));
   }
 
   submitChild<T>(parent: Task, context: ExecutionContext, run: ToolFunction<T>): ExecutionHandle<T> {

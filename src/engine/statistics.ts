@@ -2,6 +2,7 @@ import type { Execution } from '../core/execution.ts';
 import type { ResourceUtilization } from '../core/resources.ts';
 import { Sketch } from '../core/sketch.ts';
 import { type ExecutionStatus, STATUS_NAMES } from '../core/status.ts';
+import type { MeasuredClaim, UsageFigures } from '../core/usage.ts';
 
 /** A distribution of durations in milliseconds; quantiles are exact to about 2 %. */
 export interface DurationSummary {
@@ -27,6 +28,19 @@ export interface ExecutionStatistics {
   /** How long executions waited from their submission to their first start. */
   readonly waiting: DurationSummary;
   readonly utilization: ResourceUtilization;
+  /** What attempts of tools were measured to use. Only attempts in processes are measured by Volley itself. */
+  readonly usage: readonly ToolUsage[];
+}
+
+/** What attempts of one tool really used, next to what its executions claim. */
+export interface ToolUsage {
+  readonly toolName: string;
+  /** How many attempts were measured; older ones count less. */
+  readonly samples: number;
+  readonly cpu: UsageFigures | undefined;
+  readonly memoryMb: UsageFigures | undefined;
+  /** What the last measured execution held. Undefined if all are of an earlier run. */
+  readonly claimed: MeasuredClaim | undefined;
 }
 
 /** Updated with every event: asking for statistics never visits the executions. */
@@ -52,7 +66,7 @@ export class StatisticsKeeper {
     this.abandonedAttempts++;
   }
 
-  summary(counts: readonly number[]): Omit<ExecutionStatistics, 'utilization'> {
+  summary(counts: readonly number[]): Omit<ExecutionStatistics, 'utilization' | 'usage'> {
     return {
       submitted: counts.reduce((sum, count) => sum + count, 0),
       counts: Object.fromEntries(STATUS_NAMES.map((name, index) => [name, counts[index]!])) as Record<

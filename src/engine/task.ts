@@ -1,4 +1,5 @@
 import { RelatedCancellation } from '../core/failure.ts';
+import type { AttemptUsage } from '../core/usage.ts';
 import { checkReport } from './check-report.ts';
 import type { ExecutionContext } from './context.ts';
 import type { ExecutionHandle } from './handle.ts';
@@ -30,6 +31,13 @@ export interface TaskContext {
    * it is not retried.
    */
   readonly keeping: () => void;
+  /**
+   * Reports what the attempt really used. Executions of the same tool that have `learnUsage` and claim no cpu or memory
+   * then need as much as most attempts used.
+   */
+  readonly used: (usage: AttemptUsage) => void;
+  /** How much memory it holds instead of what was requested, because an earlier attempt ran out of memory. */
+  readonly grantedMemoryMb: number | undefined;
   /** How the dependencies ended, by id. */
   readonly outcomes: ReadonlyMap<string, Outcome>;
   /**
@@ -55,6 +63,7 @@ export interface Report {
 export interface TaskOwner {
   report(task: Task, progress: number | undefined, step: string | undefined): void;
   began(task: Task): void;
+  used(task: Task, usage: AttemptUsage): void;
   submitChild<T>(parent: Task, context: ExecutionContext, run: ToolFunction<T>): ExecutionHandle<T>;
   cancelChildren(children: readonly Job[], reason: RelatedCancellation): void;
   lend(task: Task): void;
@@ -131,6 +140,14 @@ export class Task implements TaskContext {
 
   get began(): () => void {
     return () => this.owner.began(this);
+  }
+
+  get used(): TaskContext['used'] {
+    return (usage) => this.owner.used(this, usage);
+  }
+
+  get grantedMemoryMb(): number | undefined {
+    return this.job.extras?.lastFailure?.memoryMb;
   }
 
   get keeping(): () => void {

@@ -1,3 +1,4 @@
+import { MAX_AMOUNT } from '../core/demand.ts';
 import type { Failure, FailureReason } from '../core/failure.ts';
 
 /** A global symbol: a tool package may bring its own copy of Volley. */
@@ -13,16 +14,19 @@ const BRAND = Symbol.for('volley.tool-failure');
 export class ToolFailure extends Error {
   readonly reason: FailureReason;
   readonly retryable: boolean;
+  /** How much memory the next attempt should get, in megabytes. It is retried only if that fits. */
+  readonly memoryMb?: number;
 
   constructor(
     message: string,
-    options: { reason?: FailureReason; retryable?: boolean; cause?: unknown } = {},
+    options: { reason?: FailureReason; retryable?: boolean; memoryMb?: number; cause?: unknown } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     Object.defineProperty(this, BRAND, { value: true });
     this.name = 'ToolFailure';
     this.reason = options.reason ?? 'error';
     this.retryable = options.retryable ?? true;
+    if (options.memoryMb !== undefined) this.memoryMb = options.memoryMb;
   }
 }
 
@@ -39,7 +43,11 @@ export function isToolFailure(thrown: unknown): thrown is ToolFailure {
 /** The failure of an attempt that threw an error. */
 export function toFailure(error: unknown): Failure {
   try {
-    if (isToolFailure(error)) return { reason: error.reason, isPermanent: !error.retryable, error };
+    if (isToolFailure(error)) {
+      const { reason, retryable, memoryMb } = error;
+      const isAmount = typeof memoryMb === 'number' && memoryMb > 0 && memoryMb <= MAX_AMOUNT;
+      return { reason, isPermanent: !retryable, ...(isAmount && { memoryMb }), error };
+    }
     const isPermanent = (error as { retryable?: unknown } | null)?.retryable === false;
     return { reason: 'error', isPermanent, error };
   } catch {

@@ -1,5 +1,14 @@
 import type { Report } from '../engine/task.ts';
 
+/** What the processes of an attempt really used. */
+export interface ProcessUsage {
+  /** The peak of their memory together, as far as it is known. */
+  readonly memoryMb?: number | undefined;
+  readonly cpuMs?: number | undefined;
+  /** How long they ran. */
+  readonly durationMs: number;
+}
+
 /** The context of a tool's function, wherever it runs. */
 export interface ToolContext {
   /** The id of the execution. */
@@ -10,6 +19,12 @@ export interface ToolContext {
   readonly signal: AbortSignal;
   /** Reports the completed share, from 0 to 1, the current step, or both. */
   readonly report: Report;
+  /**
+   * Call it with what the attempt used in processes, if it succeeded or ran out of memory.
+   *
+   * @internal
+   */
+  measured?(usage: ProcessUsage): void;
 }
 
 /** The function of a tool. */

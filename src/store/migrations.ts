@@ -176,6 +176,16 @@ const CACHE = `
   ALTER TABLE store.batches ADD COLUMN cached INTEGER NOT NULL DEFAULT 0;
 `;
 
+/** What the last attempt of a completed task used in processes. */
+const USAGE = `
+  CREATE TABLE store.usage (
+    key INTEGER PRIMARY KEY REFERENCES tasks (key) ON DELETE CASCADE,
+    memory_mb REAL,
+    cpu_ms REAL,
+    duration_ms REAL NOT NULL
+  ) STRICT;
+`;
+
 export const MIGRATIONS: readonly Migration[] = [
   { version: 1, sql: FIRST },
   { version: 2, sql: REQUESTS },
@@ -187,6 +197,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 8, sql: BLOBS },
   { version: 9, sql: PROGRAMS },
   { version: 10, sql: CACHE },
+  { version: 11, sql: USAGE },
 ];
 
 /** Marks a SQLite file as ours ("Voly"), so that no other database is ever written to. */

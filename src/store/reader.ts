@@ -3,7 +3,15 @@ import { checkNumber } from '../core/numbers.ts';
 import { AttemptReader } from './attempt-table.ts';
 import { LeaseTable } from './leases.ts';
 import type { ProcessIdentity } from './process-identity.ts';
-import type { AttemptRecord, BatchRecord, Delivery, StoredBlob, TaskRecord, TaskStatus } from './records.ts';
+import type {
+  AttemptRecord,
+  BatchRecord,
+  Delivery,
+  StoredBlob,
+  StoredUsage,
+  TaskRecord,
+  TaskStatus,
+} from './records.ts';
 import {
   asBuffer,
   type BatchData,
@@ -27,6 +35,8 @@ import {
   type TaskData,
   taskRecord,
   toStored,
+  type UsageData,
+  usageOf,
 } from './rows.ts';
 import type {
   AttemptPage,
@@ -50,9 +60,13 @@ const TASKS = `
   SELECT t.key, t.id, t.name, t.function, t.params, t.options, t.added_at, s.status, s.attempts, s.failures,
     s.started_at, s.attempt_at,
     e.ended_at, e.duration_ms, ${EARLIER_MS} AS earlier_ms, e.reason, e.message, e.code, e.cause, e.result_bytes, e.preview, e.cached,
-    a.retry_at, a.reason AS retry_reason, a.message AS retry_message
+    a.retry_at, a.reason AS retry_reason, a.message AS retry_message,
+    u.memory_mb, u.cpu_ms, u.duration_ms AS used_ms
   FROM states s CROSS JOIN tasks t ON t.key = s.key LEFT JOIN ends e ON e.key = s.key
-  LEFT JOIN attempts a ON a.key = s.key AND a.attempt = CASE s.status WHEN ${RUNNING} THEN s.attempts END`;
+  LEFT JOIN attempts a ON a.key = s.key AND a.attempt = CASE s.status WHEN ${RUNNING} THEN s.attempts END
+  LEFT JOIN usage u ON u.key = CASE s.status WHEN ${COMPLETED} THEN s.key END`;
+/** The most measured tasks that are read to learn from, latest batches first. */
+const MAX_USAGES = 2000;
 const PAGE = 's.key > ? AND s.key <= ? AND (s.parent IS NULL OR ?) ORDER BY s.key LIMIT ?';
 const PAGE_BACKWARDS = PAGE.replace('s.key LIMIT', 's.key DESC LIMIT');
 const OPEN_TASKS = `
@@ -73,6 +87,7 @@ export class Reader {
   private readonly oneTask: StatementSyncInstance;
   private readonly oneSummary: StatementSyncInstance;
   private readonly newestIds: StatementSyncInstance;
+  private readonly newestUsages: StatementSyncInstance;
   private readonly byKey: StatementSyncInstance;
   private readonly openTasks: StatementSyncInstance;
   private readonly openTask: StatementSyncInstance;
@@ -112,6 +127,10 @@ export class Reader {
     this.oneSummary = reader.prepare(
       `SELECT t.key, t.function, s.status, s.attempts, s.parent, e.cause FROM tasks t CROSS JOIN states s ON s.key = t.key
        LEFT JOIN ends e ON e.key = t.key WHERE t.batch = ? AND t.id = ?`,
+    );
+    this.newestUsages = reader.prepare(
+      `SELECT t.function, u.memory_mb, u.cpu_ms, u.duration_ms AS used_ms
+       FROM (SELECT * FROM usage ORDER BY key DESC LIMIT ?) u CROSS JOIN tasks t ON t.key = u.key`,
     );
     this.newestIds = reader.prepare(
       'SELECT id FROM tasks WHERE key BETWEEN ? AND ? ORDER BY key DESC LIMIT ?',
@@ -210,6 +229,17 @@ export class Reader {
       }
       return found;
     });
+  }
+
+  usages(functions: ReadonlySet<string>): Map<string, StoredUsage[]> {
+    const found = new Map<string, StoredUsage[]>();
+    const rows = this.newestUsages.all(MAX_USAGES) as (UsageData & { readonly function: StoredText })[];
+    for (const row of rows) {
+      const name = fromStored(row.function);
+      const usage = functions.has(name) ? usageOf(row) : undefined;
+      if (usage !== undefined) found.set(name, [...(found.get(name) ?? []), usage]);
+    }
+    return found;
   }
 
   lastIds(batch: string, limit: number): string[] {

@@ -151,6 +151,8 @@ export interface TaskRecord extends NewTask {
   readonly preview: string | undefined;
   /** Set if its result came from the cache. */
   readonly cached?: true;
+  /** If completed: what its last attempt used in processes. */
+  readonly usage?: StoredUsage;
   /** Set while a running task pauses before its next attempt. */
   readonly pause?: TaskPause;
 }
@@ -215,6 +217,16 @@ export interface Completion {
   readonly blobs?: readonly StoredBlob[] | undefined;
   /** Whether the result came from the cache. */
   readonly isCached?: boolean;
+  readonly usage?: StoredUsage | undefined;
+}
+
+/** What an attempt used in processes, as far as it was measured. */
+export interface StoredUsage {
+  /** The peak of its memory. */
+  readonly memoryMb?: number | undefined;
+  readonly cpuMs?: number | undefined;
+  /** How long its processes ran. */
+  readonly durationMs: number;
 }
 
 /** Binary data of a result: a picture, sound or a file. */

@@ -5,6 +5,7 @@ import {
   type BatchRecord,
   type LeaseHolder,
   NO_OPTIONS,
+  type StoredUsage,
   type TaskOptions,
   type TaskPause,
   type TaskRecord,
@@ -107,7 +108,7 @@ export interface BatchData extends Readonly<Record<TaskStatus, number>> {
 }
 
 /** A row of `tasks` with its state and its end. */
-export interface TaskData {
+export interface TaskData extends UsageData {
   readonly key: number;
   readonly id: StoredText;
   readonly name: StoredText;
@@ -135,6 +136,22 @@ export interface TaskData {
   readonly retry_at: number | null;
   readonly retry_reason: FailureReason | null;
   readonly retry_message: StoredText | null;
+}
+
+export interface UsageData {
+  readonly memory_mb: number | null;
+  readonly cpu_ms: number | null;
+  /** Null if nothing was measured. */
+  readonly used_ms: number | null;
+}
+
+export function usageOf({ memory_mb, cpu_ms, used_ms }: UsageData): StoredUsage | undefined {
+  if (used_ms === null) return undefined;
+  return {
+    ...(memory_mb !== null && { memoryMb: memory_mb }),
+    ...(cpu_ms !== null && { cpuMs: cpu_ms }),
+    durationMs: used_ms,
+  };
 }
 
 export function batchRecord(
@@ -181,6 +198,7 @@ export function taskRecord(row: TaskData, batch: string): TaskRecord {
     preview: fromStoredOrNull(row.preview),
     ...(row.cached === 1 && { cached: true }),
     ...(row.retry_at !== null && { pause: pauseOf(row, row.retry_at) }),
+    ...(row.used_ms !== null && { usage: usageOf(row)! }),
   };
 }
 

@@ -27,6 +27,7 @@ import type {
   FailedAttempt,
   NewTask,
   StoredBlob,
+  StoredUsage,
   TaskEnd,
   TaskRecord,
   TaskStatus,
@@ -253,6 +254,10 @@ export class SqliteStore implements Store {
 
   tasksById(batch: string, ids: Iterable<string>): Promise<ReadonlyMap<string, TaskSummary>> {
     return this.read(() => this.reader.tasksById(batch, ids));
+  }
+
+  usages(functions: ReadonlySet<string>): Promise<Map<string, StoredUsage[]>> {
+    return this.read(() => this.reader.usages(functions));
   }
 
   lastIds(batch: string, limit: number): Promise<string[]> {

@@ -9,6 +9,7 @@ import type {
   FailedAttempt,
   NewTask,
   StoredBlob,
+  StoredUsage,
   TaskEnd,
   TaskOptions,
   TaskRecord,
@@ -198,6 +199,8 @@ export interface Store extends CacheStore {
   task(batch: string, id: string): Promise<TaskRecord | undefined>;
   /** The states of tasks by id; unknown ids are omitted. */
   tasksById(batch: string, ids: Iterable<string>): Promise<ReadonlyMap<string, TaskSummary>>;
+  /** What the latest measured tasks of these functions used, over all batches. */
+  usages(functions: ReadonlySet<string>): Promise<ReadonlyMap<string, readonly StoredUsage[]>>;
   /** The ids of the most recently added tasks, newest first. */
   lastIds(batch: string, limit: number): Promise<string[]>;
   /** Tasks in order, a page at a time. */

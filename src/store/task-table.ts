@@ -1,7 +1,7 @@
 import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite';
 import { VolleyError } from '../core/errors.ts';
 import type { BatchTable } from './batch-table.ts';
-import type { Completion, StoredBlob, TaskEnd } from './records.ts';
+import type { Completion, StoredBlob, StoredUsage, TaskEnd } from './records.ts';
 import {
   beginningOf,
   COMPLETED,
@@ -176,6 +176,7 @@ interface BufferedCompletion {
   readonly result: string | undefined;
   readonly blobs: readonly StoredBlob[] | undefined;
   readonly isCached: boolean;
+  readonly usage: StoredUsage | undefined;
 }
 
 /** Buffers the completions of a transaction and writes them at its end with as few statements as possible. */
@@ -189,6 +190,7 @@ export class Completions {
   private readonly insertResult: StatementSyncInstance;
   private readonly insertBlob: StatementSyncInstance;
   private readonly markCached: StatementSyncInstance;
+  private readonly insertUsage: StatementSyncInstance;
 
   constructor(
     writer: DatabaseSyncInstance,
@@ -213,6 +215,9 @@ export class Completions {
       'INSERT INTO blobs (batch, id, mime_type, body) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
     );
     this.markCached = writer.prepare('UPDATE ends SET cached = 1 WHERE key = ?');
+    this.insertUsage = writer.prepare(
+      'INSERT OR REPLACE INTO usage (key, memory_mb, cpu_ms, duration_ms) VALUES (?, ?, ?, ?)',
+    );
   }
 
   /** Starts a transaction: the previous buffer was written or undone. */
@@ -227,7 +232,7 @@ export class Completions {
   add(
     batch: string,
     batchId: number,
-    { seq, result, startedAt, endedAt, durationMs, blobs, isCached = false }: Completion,
+    { seq, result, startedAt, endedAt, durationMs, blobs, isCached = false, usage }: Completion,
   ): void {
     const key = keyOf(batchId, seq);
     this.settle(key);
@@ -241,6 +246,7 @@ export class Completions {
       result,
       blobs,
       isCached,
+      usage,
     });
   }
 
@@ -293,7 +299,9 @@ export class Completions {
   private writeEnds(tasks: readonly BufferedCompletion[]): void {
     let values: (number | string | Uint8Array | null)[] = [];
     let rows = 0;
-    for (const { key, batchId, endedAt, durationMs, result, blobs } of tasks) {
+    for (const { key, batchId, endedAt, durationMs, result, blobs, usage } of tasks) {
+      if (usage !== undefined)
+        this.insertUsage.run(key, usage.memoryMb ?? null, usage.cpuMs ?? null, usage.durationMs);
       for (const { id, mimeType, bytes } of blobs ?? []) this.insertBlob.run(batchId, id, mimeType, bytes);
       if (result === undefined) {
         this.insertOne.run(key, endedAt, durationMs, null, null);

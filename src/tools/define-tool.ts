@@ -1,4 +1,4 @@
-import { checkNames, neededAmounts, neededLocks } from '../core/demand.ts';
+import { checkAmounts, checkNames, neededLocks } from '../core/demand.ts';
 import { internalError, VolleyError } from '../core/errors.ts';
 import { nearest } from '../core/nearest.ts';
 import { checkNumber, checkSpanMs, show } from '../core/numbers.ts';
@@ -93,7 +93,7 @@ function checked<I, O>(definition: ToolDefinition<I, O>): Tool<I, O> {
     fail(name, `isolation must be inline, thread or process, but it is ${show(isolation)}`);
   if (resources !== undefined && typeof resources !== 'function') {
     const needs = checkNeeds(name, resources);
-    neededAmounts(needs, []);
+    checkAmounts(needs);
     neededLocks(needs);
   }
   if (priority !== undefined) priorityLevel(priority);

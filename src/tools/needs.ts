@@ -6,7 +6,7 @@ import { show } from '../core/numbers.ts';
 export function checkNeeds(toolName: string, needs: unknown): ResourceRequirements {
   if (needs === undefined) return {};
   if (typeof needs === 'object' && needs !== null && !Array.isArray(needs) && !isThenable(needs))
-    return needs;
+    return needs as ResourceRequirements;
   // Nobody awaits it, so its rejection must not end the process.
   if (isThenable(needs)) needs.then(undefined, () => {});
   throw new VolleyError(

@@ -307,6 +307,37 @@ describe('simulate', () => {
     expect((await say(folder, ['list'])).stdout).toContain('No batches yet');
   });
 
+  it('and the dry run and doctor show named resources', SLOW, async () => {
+    const tasks = Array.from({ length: 4 }, (_, index) => ({
+      id: `t${index}`,
+      function: 'read_file',
+      params: { path: `${index}` },
+      resources: { gpu: 1 },
+    }));
+    const folder = folderWith({
+      'work.json': JSON.stringify(tasks),
+      'volley.toml': '[limits.resources]\ngpu = 2\n',
+    });
+    const argv = ['simulate', 'work.json', '--max-concurrent', '1,4'];
+    expect((await say(folder, argv)).stdout.split('\n').slice(1, 4)).toEqual([
+      '  at once  takes about  between  speedup  busy  gpu busy',
+      '        1          4 s                1×  100%       50%',
+      '        4          2 s                2×   50%      100%',
+    ]);
+    expect(JSON.parse((await say(folder, [...argv, '--json'])).stdout)).toMatchObject({
+      forecasts: [{ resources: { gpu: 0.5 } }, { resources: { gpu: 1 } }],
+    });
+    const dry = ['run', 'work.json', '--dry-run', '--max-concurrent', '4'];
+    expect((await say(folder, dry)).stdout).toMatch(/ needs\n.* 1 gpu\n/);
+    expect(JSON.parse((await say(folder, [...dry, '--json'])).stdout)).toMatchObject({
+      expected_ms: 2000,
+      order: tasks.map(() => ({ resources: { gpu: 1 } })),
+    });
+    expect(JSON.parse((await say(folder, ['doctor', '--json'])).stdout)).toMatchObject({
+      resources: { io_operations: 64, gpu: 2 },
+    });
+  });
+
   it('learns from what ran, and takes a batch that has ended', SLOW, async () => {
     const folder = folderWith(files);
     await say(folder, ['run', 'tasks.json']);

@@ -33,6 +33,17 @@ describe('two configurations', () => {
     });
   });
 
+  it('change named resources, of which nothing is left once they are taken out', async () => {
+    const before = await load('[limits.resources]\ngpu = 1\nlicense = 3');
+    const after = await load('[limits.resources]\nlicense = 5\nbrowser = 2');
+    const { live, limits } = compareConfigs(before, after);
+    expect(live).toEqual(['limits.resources.gpu', 'limits.resources.license', 'limits.resources.browser']);
+    const engine = new ParallelExecutionEngine({ resources: before.config.limits.resources });
+    engine.setLimits(limits!);
+    const { gpu, license, browser } = engine.statistics().utilization;
+    expect([gpu, license, browser].map((one) => one?.limit)).toEqual([0, 5, 2]);
+  });
+
   it('give the engine what makes the second one hold: what was taken out too', async () => {
     const before = await load(
       '[limits]\nmax_concurrency = 1\n[limits.tools.a]\nmax_concurrency = 1\nrate = { count = 1, per_ms = 60_000 }',

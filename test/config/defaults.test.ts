@@ -18,7 +18,7 @@ describe('the defaults', () => {
     const { limits } = defaultConfig();
     const { utilization } = engine.statistics();
     const limitOf = Object.fromEntries(Object.entries(utilization).map(([name, { limit }]) => [name, limit]));
-    expect(limitOf).toEqual({ concurrency: limits.maxConcurrency, ...limits.resources });
+    expect(limitOf).toEqual({ concurrency: limits.maxConcurrency, ...limits.limits });
   });
 
   it('are those of a call that is told nothing', () => {

@@ -12,7 +12,7 @@ describe('a variable', () => {
     const env = { VOLLEY_LIMITS_MAX_CONCURRENCY: '8' };
     expect((await load(env)).limits.maxConcurrency).toBe(8);
     const { limits } = await load(env, '[limits]\nmax_concurrency = 3\ncpu = 1.5');
-    expect(limits).toMatchObject({ maxConcurrency: 8, resources: { cpu: 1.5 } });
+    expect(limits).toMatchObject({ maxConcurrency: 8, limits: { cpu: 1.5 } });
   });
 
   it('can be a number, a flag, a choice or a list', async () => {
@@ -28,7 +28,7 @@ describe('a variable', () => {
       VOLLEY_TOOLS_ALLOW: '["a*", "{b,c}"]',
       VOLLEY_SECRETS_NAMES: '[]',
     });
-    expect(config.limits.resources).toMatchObject({ cpu: 0.5, memoryMb: 8000 });
+    expect(config.limits.limits).toMatchObject({ cpu: 0.5, memoryMb: 8000 });
     expect(config.shell.enabled).toBe(true);
     expect(config.http).toMatchObject({ enabled: true, allowPrivate: false });
     expect(config.defaults).toMatchObject({ priority: 'low', retry: { maxRetries: 2 } });

@@ -117,12 +117,13 @@ describe('what is loaded', () => {
       engine: { ageingMs: 1, reserveAfterMs: 2, graceMs: 3, retainSettled: 4, eventLogSize: 16 },
       limits: {
         maxConcurrency: 5,
-        resources: expect.objectContaining({
+        limits: expect.objectContaining({
           cpu: 1.5,
           memoryMb: 6,
           ioOperations: 7,
           networkOperations: 8,
         }),
+        resources: { gpu: 2, 'license-seat': 0.5 },
         tools: {
           'fetch.page': { maxConcurrency: 2, rate: { count: 3, perMs: 4 } },
           plain: {},
@@ -155,6 +156,7 @@ describe('what is loaded', () => {
       threads: { max: 2 },
       processes: {
         sandbox: 'off',
+        learnUsage: false,
         limits: {
           memoryMb: 16,
           cpuMs: 1,
@@ -209,7 +211,7 @@ describe('what is loaded', () => {
             deny: ['x'],
             allowDestructive: ['write'],
             parallel: 'none',
-            tools: { write: { parallel: true, lock: 'path' } },
+            tools: { write: { parallel: true, lock: 'path', resources: { gpu: 1 } } },
           },
           tickets: {
             connection: { kind: 'http', url: 'https://x.org/mcp', headers: { Authorization: 'env:T' } },
@@ -254,7 +256,7 @@ describe('what is loaded', () => {
     expect(config).toEqual({
       ...defaults,
       trust: config.trust,
-      limits: { ...defaults.limits, resources: { ...defaults.limits.resources, cpu: 1 } },
+      limits: { ...defaults.limits, limits: { ...defaults.limits.limits, cpu: 1 } },
       shell: { ...defaults.shell, enabled: true },
     });
   });
@@ -311,6 +313,9 @@ cpu = 1.5
 memory_mb = 6
 io_operations = 7
 network_operations = 8
+[limits.resources]
+gpu = 2
+license-seat = 0.5
 [limits.tools]
 "fetch.page" = { max_concurrency = 2, rate = { count = 3, per_ms = 4 } }
 plain = {}
@@ -346,6 +351,7 @@ network = true
 max = 2
 [processes]
 sandbox = "off"
+learn_usage = false
 memory_mb = 16
 cpu_ms = 1
 open_files = 17
@@ -394,7 +400,7 @@ allow = ["read_*"]
 deny = ["x"]
 allow_destructive = ["write"]
 parallel = "none"
-tools.write = { parallel = true, lock = "path" }
+tools.write = { parallel = true, lock = "path", resources = { gpu = 1 } }
 [mcp.servers.tickets]
 url = "https://x.org/mcp"
 headers = { Authorization = "env:T" }

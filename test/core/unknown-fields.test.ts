@@ -39,28 +39,46 @@ const ENTRIES: Readonly<Record<string, { code: string; give: (fields: Fields) =>
   },
 };
 
-const MISTAKES: readonly [Fields, { field: string; nearest: string | undefined }][] = [
+type Mistake = readonly [Fields, { field: string; nearest: string | undefined }];
+
+const RESOURCE_MISTAKES: readonly Mistake[] = [
   [{ resources: { exclusiv: ['db'] } }, { field: 'exclusiv', nearest: 'exclusive' }],
   [{ resources: { cpuWeight: 1 } }, { field: 'cpuWeight', nearest: undefined }],
-  [{ resources: { gpu: 1 } }, { field: 'gpu', nearest: 'cpu' }],
   [{ resources: { cpu: 1, memoryMB: 10, gpus: 1 } }, { field: 'memoryMB', nearest: 'memoryMb' }],
+  [{ resources: { memory_mb: 10 } }, { field: 'memory_mb', nearest: 'memoryMb' }],
+  [{ resources: { gpu: '1' } }, { field: 'gpu', nearest: 'cpu' }],
+];
+
+const OTHER_MISTAKES: readonly Mistake[] = [
   [{ retry: { retries: 3 } }, { field: 'retries', nearest: 'maxRetries' }],
   [{ retry: { maxRetries: 1, delay: 3 } }, { field: 'delay', nearest: 'delayMs' }],
   [{ timeoutMS: 3 }, { field: 'timeoutMS', nearest: 'timeoutMs' }],
   [{ conflictWith: ['other'] }, { field: 'conflictWith', nearest: 'conflictsWith' }],
 ];
 
+const DEMAND_FIELDS = [...RESOURCE_TABLE.map(({ need }) => need), 'exclusive', 'shared'];
+
 describe.each(Object.entries(ENTRIES))('%s', (name, { code, give }) => {
-  it.each(MISTAKES)('refuses %j with the nearest name', (fields, details) => {
+  const resourceCode = name === 'defineTool' ? code : 'UNKNOWN_RESOURCE';
+
+  it.each(OTHER_MISTAKES)('refuses %j with the nearest name', (fields, details) => {
     const error = refusal(() => give(fields)) as { code: string; details: Fields };
     expect(error).toMatchObject({ code });
-    if (name !== 'defineTool' || 'resources' in fields || 'retry' in fields)
-      expect(error.details).toEqual(details);
+    if (name !== 'defineTool' || 'retry' in fields) expect(error.details).toEqual(details);
+  });
+
+  it.each(RESOURCE_MISTAKES)('refuses %j with the nearest and all known names', (fields, details) => {
+    expect(refusal(() => give(fields))).toMatchObject({
+      code: resourceCode,
+      details: { ...details, known: DEMAND_FIELDS },
+    });
   });
 
   it('refuses it also after objects with other fields, and takes those again', () => {
     expect(refusal(() => give({ resources: { cpu: 0.2, io: 'low' } }))).toBeUndefined();
-    expect(refusal(() => give({ resources: { cpu: 0.2, oi: 'low' } }))).toMatchObject({ code });
+    expect(refusal(() => give({ resources: { cpu: 0.2, oi: 'low' } }))).toMatchObject({
+      code: resourceCode,
+    });
     expect(refusal(() => give({ resources: { io: 'low', cpu: 0.2 } }))).toBeUndefined();
   });
 

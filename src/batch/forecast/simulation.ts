@@ -15,6 +15,8 @@ export interface Forecast {
   readonly speedUp: number;
   /** The share of the slots in use, 0 to 1. */
   readonly utilisation: number;
+  /** The share of each named resource in use, 0 to 1, of those that tasks need. */
+  readonly resources: Readonly<Record<string, number>>;
 }
 
 export interface ForecastOptions {
@@ -50,6 +52,12 @@ export function forecastOf({ tasks, learned }: RunnableBatch, options: ForecastO
     highMs: at(1 - TAIL).makespanMs,
     speedUp: middle.makespanMs === 0 ? 1 : workMs / middle.makespanMs,
     utilisation: middle.utilization.concurrency.meanUsed / maxConcurrent,
+    resources: Object.fromEntries(
+      Object.keys(limits.resources ?? {}).flatMap((name) => {
+        const { meanUsed, limit } = middle.utilization[name]!;
+        return meanUsed > 0 ? [[name, meanUsed / limit]] : [];
+      }),
+    ),
   };
 }
 

@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import type { ResourceRequirements } from '../../core/demand.ts';
+import { MAX_AMOUNT, type ResourceRequirements } from '../../core/demand.ts';
 import { MAX_SPAN_MS } from '../../core/numbers.ts';
 import { PRIORITIES } from '../../core/priority.ts';
+import { resourceNameProblem } from '../../core/resource-names.ts';
 import { type CountableNeeds, RESOURCE_TABLE } from '../../core/resource-table.ts';
 import { COMPUTE, RUN_PROGRAM } from '../../core/script-tools.ts';
 import { TASK_STATUSES, type TaskOptions } from '../../store/records.ts';
@@ -92,14 +93,44 @@ export function toRequirements(needs: z.output<typeof RESOURCE_FIELDS>): Resourc
     Object.entries(needs)
       .filter(([, value]) => value !== undefined)
       .map(([field, value]) => [fields.get(field) ?? field, value]),
-  );
+  ) as ResourceRequirements;
 }
 
-export const RESOURCE_FIELDS = z.strictObject({
+const WIRE_NEEDS = {
   ...(Object.fromEntries(RESOURCE_TABLE.map((row) => [row.wireNeed, needSchema(row)])) as CountableWireNeeds),
   exclusive: z.array(z.string().min(1).max(256)).max(64).optional().describe('Names of locks.'),
   shared: z.array(z.string().min(1).max(256)).max(64).optional().describe('Names of locks.'),
-});
+};
+
+/** The fields of a demand on the wire that are not named resources. */
+export const DEMAND_WIRE_FIELDS: readonly string[] = Object.keys(WIRE_NEEDS);
+
+/** Any other field is the amount of a named resource. Whether there is such a resource, the engine knows. */
+export const RESOURCE_FIELDS = z
+  .object(WIRE_NEEDS)
+  .catchall(
+    z.unknown().meta({
+      type: 'number',
+      minimum: 0,
+      maximum: MAX_AMOUNT,
+      description: 'How much it needs of a named resource, such as "gpu".',
+    }),
+  )
+  .superRefine((needs, context) => {
+    const named = Object.entries(needs).filter(([field]) => !DEMAND_WIRE_FIELDS.includes(field));
+    const keys = named
+      .filter(([field, value]) => typeof value !== 'number' || resourceNameProblem(field) !== undefined)
+      .map(([field]) => field);
+    if (keys.length > 0) context.addIssue({ code: 'unrecognized_keys', keys, input: needs });
+    for (const [field, value] of named)
+      if (typeof value === 'number' && !(value >= 0 && value <= MAX_AMOUNT))
+        context.addIssue({
+          code: 'custom',
+          message: `must be from 0 to ${MAX_AMOUNT}`,
+          path: [field],
+          input: value,
+        });
+  });
 
 /** A list, an expression or a placeholder, or one of the objects for a reference, an expression or a glob. */
 const FOR_EACH = z

@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { attemptUsage } from '../../coordinator/call-runner.ts';
 import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
 import { toCallError } from '../../coordinator/errors.ts';
 import type { Placement, PlannedCall, ReadyCall } from '../../coordinator/plan.ts';
@@ -84,6 +85,8 @@ export class BatchRun implements TaskRunParts, GroupHost {
   /** Whether no more tasks can join. */
   hasEnded = false;
   group: GroupHandle | undefined;
+  /** The tools whose stored usage the engine knows. */
+  private readonly recalled = new Set<string>();
   /** Undefined until the first tasks are planned. */
   maxConcurrency: number | undefined;
   /** Submitted tasks whose end is not written yet, by id. */
@@ -323,6 +326,20 @@ export class BatchRun implements TaskRunParts, GroupHost {
     for (const { handle } of waiting) handle.cancel('the batch was stopped');
   }
 
+  /** Lets the engine know what earlier calls of tools in processes used. */
+  private async recallUsage(tasks: readonly PlannedTask[]): Promise<void> {
+    const { coordinator, store } = this.setup;
+    const tools = new Map<string, string>();
+    for (const { planned } of tasks)
+      if (planned.kind === 'ready' && planned.tool.isolation === 'process')
+        tools.set(planned.tool.name, planned.options.toolName);
+    const fresh = new Set([...tools.keys()].filter((name) => !this.recalled.has(name)));
+    if (fresh.size === 0) return;
+    for (const name of fresh) this.recalled.add(name);
+    for (const [name, usages] of await store.usages(fresh))
+      coordinator.engine.recallUsage(tools.get(name)!, usages.map(attemptUsage));
+  }
+
   private async pullNow(which: 'new' | 'all'): Promise<void> {
     if (this.backlog !== undefined || (await this.isLarge())) return this.pullLarge(which);
     const records = await this.openTasks(which === 'new' ? this.lastSeq : 0);
@@ -330,6 +347,7 @@ export class BatchRun implements TaskRunParts, GroupHost {
     if (records.length === 0) return;
     const { coordinator, store } = this.setup;
     const tasks = await planTasks(coordinator.planner, records);
+    await this.recallUsage(tasks);
     const dependencies = await TaskDependencies.read(store, this.batch, tasks, this.tasks);
     if (this.isStopping || this.problem !== undefined) return;
     // Tasks that were reopened in the meantime are submitted with the others.

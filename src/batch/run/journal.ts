@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Completion, FailedAttempt, StoredBlob, TaskEnd } from '../../store/records.ts';
+import type { Completion, FailedAttempt, StoredBlob, StoredUsage, TaskEnd } from '../../store/records.ts';
 import type { Store, Unsuccessful } from '../../store/store.ts';
 
 /** The tasks that complete in one turn of the event loop share one write and one promise. */
@@ -51,6 +51,7 @@ export class RunJournal {
     durationMs: number,
     blobs?: readonly StoredBlob[],
     isCached = false,
+    usage?: StoredUsage,
   ): Promise<void> {
     if (this.completions === undefined) {
       const tasks: Completion[] = [];
@@ -64,6 +65,7 @@ export class RunJournal {
       durationMs,
       blobs,
       isCached,
+      usage,
     });
     return this.completions.written;
   }

@@ -7,6 +7,7 @@ import { unwritableText } from '../../core/words.ts';
 import type { ExecutionHandle } from '../../engine/handle.ts';
 import type { TaskContext } from '../../engine/task.ts';
 import { ToolFailure } from '../../engine/tool-failure.ts';
+import type { ProcessUsage } from '../../runners/runner.ts';
 import { takeBlobs } from '../../store/blobs.ts';
 import type { StoredBlob, TaskEnd, TaskRecord } from '../../store/records.ts';
 import type { Unsuccessful } from '../../store/store.ts';
@@ -60,6 +61,8 @@ export class TaskRun {
   /** The same moment in monotonic time. */
   private attemptBeganAt = 0;
   private attemptEndedAt: number | undefined = undefined;
+  /** What the last attempt used in processes. */
+  private usage: ProcessUsage | undefined = undefined;
   /** Why the last attempt failed, and the wall-clock time of the next one; undefined if no retry is pending. */
   pause: { readonly reason: FailureReason; readonly until: number } | undefined = undefined;
   /** Whether it is left to a later run. */
@@ -135,6 +138,7 @@ export class TaskRun {
     this.attemptStartedAt = shown.startedAt;
     this.attemptBeganAt = performance.now();
     this.attemptEndedAt = undefined;
+    this.usage = undefined;
     try {
       // Whether a group runs decides whether its items can be reopened, so that must be stored.
       if (this.isIdempotent && this.group === undefined) this.noteStart(task, shown);
@@ -144,7 +148,7 @@ export class TaskRun {
       if (stops.length > 0) throw stops[0];
       // From here on the result counts, also for dependents. Nothing cancels it while it is being stored.
       task.keeping();
-      const stored = journal.completed(this.seq, text, this.attemptMs(), blobs, isCached);
+      const stored = journal.completed(this.seq, text, this.attemptMs(), blobs, isCached, this.usage);
       this.owner?.onResult?.(this.id, text, stored);
       await stored;
       // Published before any dependent starts.
@@ -188,6 +192,9 @@ export class TaskRun {
         if (progress !== undefined) shown.progress = progress;
         if (step !== undefined) shown.step = step;
         this.parts.monitor.reported(this, shown);
+      },
+      measured: (usage) => {
+        this.usage = usage;
       },
     };
   }

@@ -3,6 +3,7 @@ import { type LoadedConfig, type LoadOptions, loadConfig } from '../../config/lo
 import { trustText } from '../../config/trust.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { printableLine, printableText } from '../../core/printable-text.ts';
+import { RESOURCE_TABLE } from '../../core/resource-table.ts';
 import { reasonText } from '../../core/words.ts';
 import { diagnose, type Layer } from '../../runners/process/diagnose.ts';
 import { createColors, wantsColors } from '../output/colors.ts';
@@ -26,6 +27,7 @@ export const doctorCommand = defineCommand<CommonOptions>({
         node: process.version,
         config: loaded.file ?? null,
         trust: { status: trusted, waiting },
+        ...(loaded.config !== undefined && { resources: capacities(loaded.config) }),
         layers,
         open_attacks: open,
         ...(servers.length > 0 && { mcp_servers: servers }),
@@ -51,6 +53,10 @@ export const doctorCommand = defineCommand<CommonOptions>({
         printableLine(rewriteCommands(trustText(loaded.config.trust), { config: file }, io)),
       );
     else if (trusted === 'trusted') line(green('✓'), 'trust', 'you approved what volley.toml can run');
+    if (loaded.config !== undefined) {
+      const amounts = Object.entries(capacities(loaded.config)).map(([name, limit]) => `${name} ${limit}`);
+      line(green('✓'), 'resources', amounts.join(', '));
+    }
     for (const { name, state, problem } of servers) {
       const mark = {
         logged_in: green('✓'),
@@ -69,6 +75,12 @@ export const doctorCommand = defineCommand<CommonOptions>({
     return status;
   },
 });
+
+/** How much there is of each resource, by the names in `volley.toml`. */
+function capacities({ limits: { limits, resources } }: VolleyConfig): Record<string, number> {
+  const builtIn = RESOURCE_TABLE.map(({ name, configKey }) => [configKey, limits[name]]);
+  return { ...Object.fromEntries(builtIn), ...resources };
+}
 
 interface RemoteServer {
   readonly name: string;

@@ -30,6 +30,8 @@ interface SimulateOptions extends CommonOptions {
 const DEFAULT_CONCURRENCIES = [1, 2, 4, 8, 16, 32, 64];
 const DEFAULT_DURATION_MS = 1000;
 const MAX_NOTES = 12;
+/** How many named resources have a column. */
+const MAX_NAMED = 4;
 const COLUMNS: readonly Column[] = [
   { title: 'at once', align: 'right' },
   { title: 'takes about', align: 'right' },
@@ -146,7 +148,9 @@ function durationData({ function: name, learned, assumedMs }: FunctionDuration):
   };
 }
 
-function forecastData({ maxConcurrent, lowMs, expectedMs, highMs, speedUp, utilisation }: Forecast): object {
+function forecastData(forecast: Forecast): object {
+  const { maxConcurrent, lowMs, expectedMs, highMs, speedUp, utilisation, resources } = forecast;
+  const shares = Object.entries(resources).map(([name, share]) => [name, Math.round(share * 1000) / 1000]);
   return {
     max_concurrent: maxConcurrent,
     low_ms: lowMs,
@@ -154,6 +158,7 @@ function forecastData({ maxConcurrent, lowMs, expectedMs, highMs, speedUp, utili
     high_ms: highMs,
     speed_up: Math.round(speedUp * 100) / 100,
     utilisation: Math.round(utilisation * 1000) / 1000,
+    ...(shares.length > 0 && { resources: Object.fromEntries(shares) }),
   };
 }
 
@@ -163,18 +168,26 @@ function simulationText(
   notes: readonly string[],
   colors: Colors,
 ): string {
-  const rows = forecasts.map(({ maxConcurrent, expectedMs, lowMs, highMs, speedUp, utilisation }) => [
-    numberText(maxConcurrent),
-    spanText(expectedMs),
-    lowMs === highMs ? '' : `${spanText(lowMs)} and ${spanText(highMs)}`,
-    `${factorText(speedUp)}×`,
-    percentText(utilisation),
-  ]);
+  const named = [...new Set(forecasts.flatMap(({ resources }) => Object.keys(resources)))].slice(
+    0,
+    MAX_NAMED,
+  );
+  const columns = [...COLUMNS, ...named.map((name): Column => ({ title: `${name} busy`, align: 'right' }))];
+  const rows = forecasts.map(
+    ({ maxConcurrent, expectedMs, lowMs, highMs, speedUp, utilisation, resources }) => [
+      numberText(maxConcurrent),
+      spanText(expectedMs),
+      lowMs === highMs ? '' : `${spanText(lowMs)} and ${spanText(highMs)}`,
+      `${factorText(speedUp)}×`,
+      percentText(utilisation),
+      ...named.map((name) => percentText(resources[name] ?? 0)),
+    ],
+  );
   const shown = notes.slice(0, MAX_NOTES).map((note) => colors.dim(`  ${printableLine(note)}`));
   const more = notes.length - shown.length;
   return [
     colors.bold(printableLine(title)),
-    ...tableLines(COLUMNS, rows, { colors }).map((line) => `  ${line}`),
+    ...tableLines(columns, rows, { colors }).map((line) => `  ${line}`),
     '',
     ...shown,
     ...(more > 0 ? [colors.dim(`  … and ${more} more`)] : []),

@@ -27,7 +27,7 @@ type Path = readonly PropertyKey[];
 /** Codes about a task, whose message does not name it if it is the only one. */
 const ABOUT_A_TASK = new Set([
   ...['UNKNOWN_TOOL', 'TOOL_NOT_ALLOWED', 'NOT_TRUSTED', 'INVALID_ARGUMENTS', 'INVALID_CALL'],
-  ...['UNSERIALISABLE_INPUT', 'UNKNOWN_DEPENDENCY', 'IMPOSSIBLE_DEMAND'],
+  ...['UNSERIALISABLE_INPUT', 'UNKNOWN_DEPENDENCY', 'UNKNOWN_RESOURCE', 'IMPOSSIBLE_DEMAND'],
 ]);
 
 /** Adds places in the file to an answer that refused the `asked` tasks. */

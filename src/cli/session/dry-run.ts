@@ -1,6 +1,7 @@
 import { findBatch } from '../../batch/context.ts';
 import { executionsOf, type RunnableGroup } from '../../batch/forecast/groups.ts';
 import type { VolleyConfig } from '../../config/config.ts';
+import { namedNeeds } from '../../core/demand.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { printableLine } from '../../core/printable-text.ts';
 import type { SchedulerLimits } from '../../core/scheduler-options.ts';
@@ -102,9 +103,10 @@ export function dryRunLarge(
 }
 
 /** The configured limits, for a simulation. */
-export function configuredLimits({ limits }: VolleyConfig): SchedulerLimits {
-  const { resources, tools, groups } = limits;
-  return { ...resources, tools, groups };
+export function configuredLimits({
+  limits: { maxConcurrency, limits, ...rest },
+}: VolleyConfig): SchedulerLimits {
+  return { ...limits, ...rest };
 }
 
 interface TaskToPlan {
@@ -255,11 +257,17 @@ function planData(plan: DryRunPlan): object {
       start_ms: Math.round(startMs),
       end_ms: Math.round(endMs),
       depends_on: task.dependsOn,
+      ...(needsOf(task).length > 0 && { resources: Object.fromEntries(needsOf(task)) }),
       ...(task.group !== undefined && groupData(task.group)),
       ...(task.when !== undefined && { when: task.when }),
       ...(task.returns !== undefined && { returns: task.returns }),
     })),
   };
+}
+
+/** The named resources that a task needs. */
+function needsOf({ terms }: TaskToPlan): [string, number][] {
+  return namedNeeds(terms?.resources ?? {});
 }
 
 /** The fields of a group in `--json` of a dry run and a simulation. */
@@ -352,6 +360,15 @@ function orderLines({ tasks, waves }: DryRunPlan, { colors, columns }: DryRunTex
     { title: 'task', cell: ({ task }) => taskLabel(task) },
     { title: 'function', color: colors.dim, cell: ({ task }) => functionText(task) },
   ];
+  if (shown.some(({ task }) => needsOf(task).length > 0))
+    table.push({
+      title: 'needs',
+      color: colors.dim,
+      cell: ({ task }) =>
+        needsOf(task)
+          .map(([name, amount]) => `${amount} ${name}`)
+          .join(', '),
+    });
   if (hasWaves)
     table.push({
       title: 'depends on',

@@ -43,8 +43,11 @@ function needsOfTool(
 ): ResourceNeeds<unknown> {
   const own = Object.hasOwn(tools, toolName) ? tools[toolName] : undefined;
   const mayShare = own?.parallel ?? (parallel === 'all' || (parallel === 'read-only' && readsOnly));
-  const amounts: ResourceRequirements =
-    connection.kind === 'http' ? { ...NO_NEEDS, network: true } : { ...NO_NEEDS, io: 'low' };
+  const amounts: ResourceRequirements = {
+    ...NO_NEEDS,
+    ...(connection.kind === 'http' ? { network: true } : { io: 'low' }),
+    ...own?.resources,
+  };
   const alone = { ...amounts, exclusive: [lockName] };
   const shared = { ...amounts, shared: [lockName] };
   const { lock } = own ?? {};

@@ -265,6 +265,16 @@ export class Cgroup {
     return numberAfter('oom_kill', join(part.folder, file));
   }
 
+  /** The most memory of its processes together, including the file cache that the kernel counts. */
+  get peakBytes(): number | undefined {
+    const part = this.partWith('memory');
+    if (part === undefined) return undefined;
+    const file = part.version === 1 ? 'memory.max_usage_in_bytes' : 'memory.peak';
+    // Older kernels do not have it.
+    const bytes = Number.parseInt(readText(join(part.folder, file)), 10);
+    return Number.isNaN(bytes) ? undefined : bytes;
+  }
+
   /** The CPU time of its processes, including those that ended. */
   get cpuMs(): number | undefined {
     const part = this.partWith('cpu');

@@ -1,7 +1,7 @@
 import { constants } from 'node:os';
 import { VolleyError } from '../../core/errors.ts';
 import { ToolFailure } from '../../engine/tool-failure.ts';
-import type { RunLimits, SandboxPolicy } from '../runner.ts';
+import type { ProcessUsage, RunLimits, SandboxPolicy } from '../runner.ts';
 import { nodeFolders } from './code-folders.ts';
 import { breachFailure, type ConfinedEnd } from './confined-process.ts';
 import type { Confinement } from './confinement.ts';
@@ -36,6 +36,7 @@ export interface CommandResult {
   /** Whether the middle of `stdout` or `stderr` is left out. */
   readonly truncated: boolean;
   readonly durationMs: number;
+  readonly usage: ProcessUsage;
 }
 
 /**
@@ -74,6 +75,7 @@ class Command {
   /** Why it is being stopped, if it is. */
   private cause: { readonly error: unknown } | undefined;
   private killTimer: NodeJS.Timeout | undefined;
+  private usage: ProcessUsage | undefined;
   /** Messages of bubblewrap. */
   private sandboxReport = '';
 
@@ -164,18 +166,21 @@ class Command {
     else if (end.signal === 'SIGXFSZ')
       this.reject(limitFailure(this.options.argv[0], 'disk', this.options.limits));
     else {
+      const durationMs = performance.now() - this.startedAt;
       this.resolve({
         exitCode: end.exitCode,
         signal: end.signal,
         stdout: this.stdout.text(),
         stderr: this.stderr.text(),
         truncated: this.stdout.isTruncated || this.stderr.isTruncated,
-        durationMs: performance.now() - this.startedAt,
+        durationMs,
+        usage: this.usage ?? { cpuMs: end.cpuMs, durationMs },
       });
     }
   }
 
   private endedConfined(end: ConfinedEnd): void {
+    this.usage = end.usage;
     const [program] = this.options.argv;
     if (end.breaches.length > 0) this.cause = { error: breachFailure(program, end.breaches) };
     if (end.limit !== undefined)

@@ -1,7 +1,7 @@
 import { constants } from 'node:os';
 import { setTimeout, setTimeout as sleep } from 'node:timers/promises';
 import { VolleyError } from '../../core/errors.ts';
-import type { Breach, RunLimits } from '../runner.ts';
+import type { Breach, ProcessUsage, RunLimits } from '../runner.ts';
 import type { Cgroup, CgroupFeature } from './cgroup.ts';
 import type { LaunchedProcess, Launcher, LaunchRequest, OutputStream, ProcessEnd } from './launcher.ts';
 import type { UsageWatch } from './memory-watch.ts';
@@ -67,6 +67,7 @@ export interface ConfinedEnd extends ProcessEnd {
   readonly breaches: readonly Breach[];
   /** Whether the exit status comes from bubblewrap, which passes on that of the program. */
   readonly isSandboxed: boolean;
+  readonly usage: ProcessUsage;
 }
 
 interface ConfinedSetup {
@@ -99,6 +100,9 @@ export class ConfinedProcess {
   private pid: number | undefined;
   private limit: ConfinedEnd['limit'];
   private looks = 0;
+  private readonly startedAt = performance.now();
+  /** The most memory that was seen, if there is no cgroup. */
+  private peakBytes = 0;
   /** Its processes as last seen, if there is no cgroup. */
   private family: readonly ProcessEntry[] = [];
 
@@ -155,9 +159,10 @@ export class ConfinedProcess {
     const { family } = this;
     const { memoryMb = Infinity, cpuMs = Infinity, processes = Infinity, diskMb = Infinity } = limits;
     const usedCpuMs = keeps('cpu') ? (cgroup?.cpuMs ?? 0) : sum(family, (entry) => entry.cpuMs);
+    const residentBytes = keeps('memory') ? 0 : sum(family, (entry) => entry.residentBytes);
+    this.peakBytes = Math.max(this.peakBytes, residentBytes);
     if (usedCpuMs > cpuMs) this.stopFor('cpu');
-    else if (!keeps('memory') && sum(family, (entry) => entry.residentBytes) > memoryMb * 2 ** 20)
-      this.stopFor('memory');
+    else if (residentBytes > memoryMb * 2 ** 20) this.stopFor('memory');
     else if (diskMb !== Infinity && this.isDiskTurn() && this.writtenBytes() > diskMb * 2 ** 20)
       this.stopFor('disk');
     else if (processes !== Infinity) {
@@ -187,10 +192,21 @@ export class ConfinedProcess {
     const { cgroup, cleanUp, isSandboxed } = this.setup;
     this.endWatch();
     const limit = this.limit ?? this.limitBehind(end);
+    const usage = this.usageOf(end);
     this.killFamily();
     await Promise.all([cgroup?.remove(), this.familyGone()]);
     const breaches = await cleanUp();
-    return { ...end, limit, isSandboxed, breaches };
+    return { ...end, limit, isSandboxed, breaches, usage };
+  }
+
+  private usageOf(end: ProcessEnd): ProcessUsage {
+    const { cgroup } = this.setup;
+    const bytes = cgroup?.peakBytes ?? (this.peakBytes > 0 ? this.peakBytes : undefined);
+    return {
+      memoryMb: bytes === undefined ? undefined : bytes / 2 ** 20,
+      cpuMs: cgroup?.cpuMs ?? end.cpuMs,
+      durationMs: performance.now() - this.startedAt,
+    };
   }
 
   /** The kernel limit that ended it. */

@@ -1,5 +1,6 @@
 import { serialize } from 'node:v8';
 import { VolleyError } from '../../core/errors.ts';
+import { isToolFailure } from '../../engine/tool-failure.ts';
 import type { PortableCode } from '../load-code.ts';
 import type { RunLimits, RunnerCall, RunnerTask } from '../runner.ts';
 import { fromWireError, toWireError, type WireError } from '../wire-error.ts';
@@ -13,7 +14,12 @@ import {
   tooDeep,
   tooLarge,
 } from './channel.ts';
-import { breachFailure, type ConfinedListener, type ConfinedProcess } from './confined-process.ts';
+import {
+  breachFailure,
+  type ConfinedEnd,
+  type ConfinedListener,
+  type ConfinedProcess,
+} from './confined-process.ts';
 import type { OutputStream } from './launcher.ts';
 import { asMemoryFailure, failureOf } from './process-failure.ts';
 
@@ -92,15 +98,22 @@ export class ProcessCall {
       if (this.stopped !== undefined) throw this.stopped.error;
       if (this.answer === undefined) {
         signal.throwIfAborted();
-        throw failureOf(end, this.call, this.stderr.toString());
+        throw this.withUsage(end, failureOf(end, this.call, this.stderr.toString()));
       }
-      if ('value' in this.answer) return this.answer.value;
-      throw this.answer.error;
+      if ('error' in this.answer) throw this.withUsage(end, this.answer.error);
+      this.task.measured?.(end.usage);
+      return this.answer.value;
     } finally {
       signal.removeEventListener('abort', onAbort);
       clearTimeout(this.timer);
       this.settle();
     }
+  }
+
+  /** Reports what it used if it ran out of memory: it needs at least that much. */
+  private withUsage({ usage }: ConfinedEnd, error: unknown): unknown {
+    if (isToolFailure(error) && error.reason === 'memory') this.task.measured?.(usage);
+    return error;
   }
 
   /** Kills it at once; the call fails with this error. */

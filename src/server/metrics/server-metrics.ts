@@ -1,8 +1,7 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { ResourceName } from '../../core/demand.ts';
 import { RESOURCE_TABLE } from '../../core/resource-table.ts';
 import type { ParallelExecutionEngine } from '../../engine/engine.ts';
-import type { DurationSummary } from '../../engine/statistics.ts';
+import type { DurationSummary, ToolUsage } from '../../engine/statistics.ts';
 import type { ProgressUpdate } from '../../engine/updates.ts';
 import type { Store } from '../../store/store.ts';
 import type { HubCounts } from '../events/event-hub.ts';
@@ -26,11 +25,10 @@ const SAMPLE_MS = 1000;
 /** Ten minutes. */
 const MAX_SAMPLES = 600;
 
-/** Resources by the names that leave the server, in their order. */
-const RESOURCES: readonly (readonly [ResourceName, string])[] = [
-  ['concurrency', 'concurrency'],
-  ...RESOURCE_TABLE.map(({ name, wireNeed }) => [name, wireNeed] as const),
-];
+/** The names of built-in resources outside of the server. */
+const WIRE_NAMES: ReadonlyMap<string, string> = new Map(
+  RESOURCE_TABLE.map(({ name, wireNeed }) => [name, wireNeed]),
+);
 
 /** Values of a metric, each with its labels; asked for when somebody reads the metric. */
 type Values = () => Iterable<readonly [labels: Readonly<Record<string, string>>, value: number]>;
@@ -50,6 +48,7 @@ export class ServerMetrics {
     const { engine, store } = parts;
     this.process = new ProcessMetrics(this.registry);
     this.addEngineMetrics();
+    this.addUsageMetrics();
     this.addEventMetrics();
     const commits = new Histogram({
       name: 'volley_store_commit_seconds',
@@ -81,7 +80,7 @@ export class ServerMetrics {
   /** The engine's own numbers, with the last ten minutes of use. */
   statistics(): MeasuredStatistics {
     const { engine, events } = this.parts;
-    const { counts, submitted, retries, duration, waiting } = engine.statistics();
+    const { counts, submitted, retries, duration, waiting, usage } = engine.statistics();
     return {
       at: Date.now(),
       counts,
@@ -91,6 +90,7 @@ export class ServerMetrics {
       waiting_ms: durations(waiting),
       use: this.use(),
       history: [...this.samples.slice(this.nextSample), ...this.samples.slice(0, this.nextSample)],
+      usage: usage.slice(0, MAX_TOOLS).map(usageBody),
       event_loop_delay_ms: this.process.delayMs(),
       subscribers: events.counts().subscribers,
     };
@@ -111,10 +111,11 @@ export class ServerMetrics {
   /** How much of each resource is in use, and how much there is. */
   private use(): StatisticsBody['use'] {
     const { utilization } = this.parts.engine.statistics();
-    return RESOURCES.map(([resource, name]) => {
-      const { used, limit } = utilization[resource];
-      return { name, used, limit: Number.isFinite(limit) ? limit : null };
-    });
+    return Object.entries(utilization).map(([name, { used, limit }]) => ({
+      name: WIRE_NAMES.get(name) ?? name,
+      used,
+      limit: Number.isFinite(limit) ? limit : null,
+    }));
   }
 
   private addEngineMetrics(): void {
@@ -155,6 +156,33 @@ export class ServerMetrics {
           limit === null ? [] : [[{ resource: name }, limit] as const],
         ),
       'resource',
+    );
+  }
+
+  /** What calls in processes really used, next to what they claim. */
+  private addUsageMetrics(): void {
+    const { engine } = this.parts;
+    const figures = (resource: 'cpu' | 'memoryMb') => () =>
+      engine
+        .statistics()
+        .usage.slice(0, MAX_TOOLS)
+        .flatMap(({ toolName: tool, claimed, [resource]: used }) =>
+          Object.entries({ ...used, ...(claimed !== undefined && { claimed: claimed[resource] }) }).map(
+            ([figure, value]) => [{ tool, figure }, value] as const,
+          ),
+        );
+    const labels = ['tool', 'figure'];
+    this.gauge(
+      'volley_tool_cpu',
+      'Cores that calls in processes used, and claim.',
+      figures('cpu'),
+      ...labels,
+    );
+    this.gauge(
+      'volley_tool_memory_mb',
+      'The peak memory of calls in processes, and what they claim.',
+      figures('memoryMb'),
+      ...labels,
     );
   }
 
@@ -239,20 +267,20 @@ export class ServerMetrics {
     };
   }
 
-  private gauge(name: string, help: string, values: Values, label?: string): void {
-    new Gauge(this.metric(name, help, values, label));
+  private gauge(name: string, help: string, values: Values, ...labels: string[]): void {
+    new Gauge(this.metric(name, help, values, labels));
   }
 
-  private counter(name: string, help: string, values: Values, label?: string): void {
-    new Counter(this.metric(name, help, values, label));
+  private counter(name: string, help: string, values: Values, ...labels: string[]): void {
+    new Counter(this.metric(name, help, values, labels));
   }
 
   /** Read anew at every scrape, from 0: that suits a counter as well as a gauge. */
-  private metric(name: string, help: string, values: Values, label?: string) {
+  private metric(name: string, help: string, values: Values, labelNames: string[]) {
     return {
       name,
       help,
-      labelNames: label === undefined ? [] : [label],
+      labelNames,
       registers: [this.registry],
       collect(this: Gauge | Counter) {
         this.reset();
@@ -260,6 +288,25 @@ export class ServerMetrics {
       },
     };
   }
+}
+
+function usageBody({
+  toolName,
+  samples,
+  cpu,
+  memoryMb,
+  claimed,
+}: ToolUsage): StatisticsBody['usage'][number] {
+  return {
+    function: toolName,
+    samples,
+    cpu: cpu ?? null,
+    memory_mb: memoryMb ?? null,
+    claimed:
+      claimed === undefined
+        ? null
+        : { cpu: claimed.cpu, memory_mb: claimed.memoryMb, learned: claimed.isLearned },
+  };
 }
 
 function durations({ meanMs, p50Ms, p95Ms, p99Ms, maxMs }: DurationSummary): Record<string, number> {

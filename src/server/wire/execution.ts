@@ -1,5 +1,6 @@
 import { z } from '@hono/zod-openapi';
 import type { BatchExecutor } from '../../batch/executor/batch-executor.ts';
+import { usageFields } from '../../batch/result-row.ts';
 import {
   type AttemptRecord,
   GROUP_KINDS,
@@ -39,6 +40,13 @@ export const EXECUTION = z
         'Of one that has ended: how long its attempts took together, without the pauses between them.',
       ),
     cached: z.boolean().describe('Whether its result came from the cache.'),
+    memory_mb: z
+      .number()
+      .nullable()
+      .describe(
+        'Of a completed one that ran in processes: the peak of its memory, as far as it was measured.',
+      ),
+    cpu_ms: z.number().nullable().describe('Of the same: its CPU time.'),
     progress: z.number().nullable().describe('Of a running one, 0 to 1, if it tells.'),
     step: z.string().nullable(),
     retry_at: TIME.nullable().describe('Of one that pauses before its next attempt.'),
@@ -100,6 +108,7 @@ export type ExecutionDetailBody = z.output<typeof EXECUTION_DETAIL>;
 /** A task as a row of a table, with what only the executor knows of one that runs in this process. */
 export function executionBody(record: TaskRecord, executor: BatchExecutor): ExecutionBody {
   const { batch, id, seq, options } = record;
+  const usage = usageFields(record);
   const pause = record.status === 'running' ? executor.pause(record) : undefined;
   const running = pause === undefined ? executor.running(batch, seq) : undefined;
   // A start is told as it happens, and written a moment later: who reads in between must not be told less.
@@ -122,6 +131,8 @@ export function executionBody(record: TaskRecord, executor: BatchExecutor): Exec
     ended_at: record.endedAt ?? null,
     duration_ms: record.durationMs ?? null,
     cached: record.cached ?? false,
+    memory_mb: usage.memory_mb ?? null,
+    cpu_ms: usage.cpu_ms ?? null,
     progress: running?.progress ?? null,
     step: running?.step ?? null,
     retry_at: pause?.until ?? null,

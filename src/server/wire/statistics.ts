@@ -40,6 +40,24 @@ export function mcpServerBody(health: McpServerHealth): McpServerBody {
 /** One resource: how much of it is in use and how much there is. */
 const USE = z.object({ name: z.string(), used: z.number(), limit: z.number().nullable() });
 
+const FIGURES = z.object({ p50: z.number(), p95: z.number(), max: z.number() }).nullable();
+
+/** What calls of a function in processes really used, next to what they claim. */
+const FUNCTION_USAGE = z
+  .object({
+    function: z.string(),
+    samples: z.int().describe('How many calls were measured; older ones count less.'),
+    cpu: FIGURES.describe('Cores.'),
+    memory_mb: FIGURES.describe('The peak of each call.'),
+    claimed: z
+      .object({ cpu: z.number(), memory_mb: z.number(), learned: z.boolean() })
+      .nullable()
+      .describe(
+        'What the last measured call held; "learned" if it did not claim both. null before one ran here.',
+      ),
+  })
+  .openapi('FunctionUsage');
+
 /** What the server has done and does; sampled once a second, the last ten minutes of it. */
 export const STATISTICS = z
   .object({
@@ -51,8 +69,11 @@ export const STATISTICS = z
     waiting_ms: z.record(z.string(), z.number()),
     use: z
       .array(USE)
-      .describe(`${['concurrency', ...RESOURCE_TABLE.map(({ wireNeed }) => wireNeed)].join(', ')}.`),
+      .describe(
+        `${['concurrency', ...RESOURCE_TABLE.map(({ wireNeed }) => wireNeed)].join(', ')}, then named resources.`,
+      ),
     history: z.array(z.object({ at: TIME, used: z.array(z.number()) })).describe('In the order of "use".'),
+    usage: z.array(FUNCTION_USAGE).describe('Functions that ran in processes.'),
     event_loop_delay_ms: z.object({ p50: z.number(), p99: z.number() }),
     subscribers: z.int(),
     mcp_servers: z.array(MCP_SERVER).describe('Those of the configuration, in its order.'),

@@ -102,6 +102,7 @@ export function shellTool(
       const result = await run(shell, { cwd, env: { ...env, PWD: cwd } }, input, context);
       const isFailure = result.exitCode !== 0;
       if (isFailure && input.allow_failure !== true) throw failureOf(result, input.command);
+      context.measured?.(result.usage);
       return resultOf(result);
     },
   });

@@ -1,4 +1,4 @@
-import { RESOURCE_NAMES, SCALE } from '../../../src/core/demand.ts';
+import { SCALE } from '../../../src/core/demand.ts';
 import type { Execution } from '../../../src/core/execution.ts';
 import type { RateLimit } from '../../../src/core/rate.ts';
 import { goesBefore } from '../../../src/core/ready-queue.ts';
@@ -17,6 +17,8 @@ export class Monitor {
   /** All that was accepted, with what was asked for. */
   readonly specs = new Map<Execution, ExecutionSpec>();
   readonly settledOnes = new Set<Execution>();
+  /** Those that were given more memory than they asked for. */
+  readonly raised = new Set<Execution>();
   private readonly dependencies = new Map<Execution, readonly Execution[]>();
   private readonly holding = new Set<Execution>();
   private readonly starts = new Map<RateLimit, number[]>();
@@ -40,7 +42,7 @@ export class Monitor {
     this.expect(!this.scheduler.dispatcher.isPaused && !group.isPaused, 'starts in a pause', execution);
     for (const rate of [tool.rate, group.rate]) if (rate !== undefined) this.countStart(rate, execution, now);
     this.takesRoom(execution);
-    for (const [index, name] of RESOURCE_NAMES.entries()) {
+    for (const [index, name] of this.scheduler.dispatcher.resources.names.all.entries()) {
       const own = this.needs(execution)[index]!;
       const isWithin = own === 0 || this.inUse(index) <= this.scheduler.dispatcher.resources.limits[index]!;
       this.expect(isWithin, `starts beyond the limit of ${name}`, execution);
@@ -52,7 +54,7 @@ export class Monitor {
   resumed(execution: Execution): void {
     this.wantingBack.delete(execution);
     this.takesRoom(execution);
-    for (const [index, name] of RESOURCE_NAMES.entries()) {
+    for (const [index, name] of this.scheduler.dispatcher.resources.names.all.entries()) {
       const own = this.needs(execution)[index]!;
       const used = this.inUse(index);
       const isWithin =
@@ -160,13 +162,19 @@ export class Monitor {
   }
 
   private needs(execution: Execution): readonly number[] {
-    const { resources = {} } = this.specs.get(execution)!;
+    const { resources = {}, learnUsage = false } = this.specs.get(execution)!;
+    const learned = learnUsage || this.raised.has(execution) ? execution.heldNeeds : undefined;
     const amounts = RESOURCE_TABLE.map(({ need, written, defaultNeed }) => {
       const value = resources[need];
+      if (value === undefined && learned !== undefined && need === 'cpu') return learned[1]! / SCALE;
+      const isMemoryLearned = value === undefined || this.raised.has(execution);
+      if (isMemoryLearned && learned !== undefined && need === 'memoryMb') return learned[2]! / SCALE;
       if (value === undefined) return defaultNeed;
       return typeof value === 'string' ? (written as Record<string, number>)[value]! : Number(value);
     });
-    return [1, ...amounts].map((amount) => Math.round(amount * SCALE));
+    const { named } = this.scheduler.dispatcher.resources.names;
+    const others = Array.from(named.keys(), (name) => Number(resources[name] ?? 0));
+    return [1, ...amounts, ...others].map((amount) => Math.round(amount * SCALE));
   }
 
   private inUse(index: number): number {

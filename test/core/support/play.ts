@@ -70,13 +70,17 @@ function take(world: World, step: Step): void {
       break;
     case 'fail': {
       const { reason, isPermanent } = step;
+      const more = reason === 'memory' && { memoryMb: 250 };
       ofAttempt(world, step.pick, (execution, attempt) =>
-        world.fail(execution, { reason, isPermanent }, attempt),
+        world.fail(execution, { reason, isPermanent, ...more }, attempt),
       );
       break;
     }
     case 'answerLate':
       ofAny(world, step.pick, (execution) => answerLate(world, execution, step.attempt));
+      break;
+    case 'used':
+      world.used(step.toolName, step.usage);
       break;
     case 'progress':
       ofAttempt(world, step.pick, (execution, attempt) => world.progress(execution, attempt));

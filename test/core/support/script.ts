@@ -3,6 +3,7 @@ import type { ResourceRequirements } from '../../../src/core/demand.ts';
 import type { FailureReason } from '../../../src/core/failure.ts';
 import type { SchedulerLimits } from '../../../src/core/scheduler-options.ts';
 import type { ExecutionSpec, GroupSpec } from '../../../src/core/spec.ts';
+import type { AttemptUsage } from '../../../src/core/usage.ts';
 import type { WorldOptions } from './world.ts';
 
 /** What a random execution asks for; `after` picks among those that there are when it is submitted. */
@@ -28,6 +29,7 @@ export type Step =
   | { readonly kind: 'cancelGroup' | 'pauseGroup' | 'resumeGroup'; readonly pick: number }
   | { readonly kind: 'cancelAll' | 'pause' | 'resume' }
   | { readonly kind: 'limit'; readonly limits: SchedulerLimits }
+  | { readonly kind: 'used'; readonly toolName: string; readonly usage: AttemptUsage }
   | { readonly kind: 'wait'; readonly ms: number };
 
 /** A whole random run: how the scheduler is made, and what happens to it. */
@@ -63,6 +65,8 @@ const resources: fc.Arbitrary<ResourceRequirements> = sparse(5, {
   memoryMb: fc.constantFrom(0, 50, 100, 300),
   io: fc.constantFrom('none', 'low', 'medium', 'high'),
   network: fc.boolean(),
+  gpu: fc.constantFrom(0, 0.5, 1, 2),
+  license: fc.constantFrom(1, 3),
   exclusive: names(LOCKS, 2),
   shared: names(LOCKS, 2),
 });
@@ -87,6 +91,7 @@ const spec: fc.Arbitrary<RandomDraft['spec']> = fc
       onDependencyFailure: fc.constantFrom('skip', 'run', 'on-failure'),
       idempotent: fc.boolean(),
       estimatedMs: fc.constantFrom(0, 10, 500),
+      learnUsage: fc.boolean(),
     }),
     sparse(2, {
       conflictsWith: names(TOOLS, 2),
@@ -122,6 +127,12 @@ const changedLimits: fc.Arbitrary<SchedulerLimits> = sparse(3, {
   memoryMb: fc.constantFrom(60, 300, 900),
   ioOperations: fc.constantFrom(1, 4, 9),
   networkOperations: fc.constantFrom(0, 1, 3),
+  // The third name comes late, and nobody asks for it.
+  resources: sparse(5, {
+    gpu: fc.constantFrom(0, 1, 4),
+    license: fc.constantFrom(2, 3),
+    late: fc.constantFrom(1, 9),
+  }) as fc.Arbitrary<Readonly<Record<string, number>>>,
   tools: fc.dictionary(fc.constantFrom(...TOOLS), shared, { maxKeys: 2 }),
   groups: fc.dictionary(fc.constantFrom(...GROUPS), shared, { maxKeys: 2 }),
 });
@@ -133,6 +144,7 @@ const firstLimits: fc.Arbitrary<SchedulerLimits> = fc.record({
   memoryMb: fc.constantFrom(300, 900),
   ioOperations: fc.constantFrom(4, 9),
   networkOperations: fc.constantFrom(1, 3),
+  resources: fc.record({ gpu: fc.constantFrom(2, 3), license: fc.constantFrom(3, 5) }),
   tools: fc.record({ t0: shared, t1: shared, t2: shared }),
   groups: fc.record({ g0: shared, g1: shared }),
 });
@@ -166,6 +178,17 @@ const stepsWith = (draft: fc.Arbitrary<RandomDraft>) =>
     weighted(4, fc.record({ kind: fc.constantFrom('pause', 'resume', 'resume') })),
     weighted(1, fc.record({ kind: fc.constant('cancelAll') })),
     weighted(5, fc.record({ kind: fc.constant('limit'), limits: changedLimits })),
+    weighted(
+      4,
+      fc.record({
+        kind: fc.constant('used'),
+        toolName: fc.constantFrom(...TOOLS),
+        usage: sparse(7, {
+          memoryMb: fc.constantFrom(10, 70, 250, 2000),
+          cpu: fc.constantFrom(0.05, 0.6, 2, 20),
+        }),
+      }),
+    ),
     weighted(20, fc.record({ kind: fc.constant('wait'), ms: fc.constantFrom(0, 1, 5, 20, 60) })),
   ) as fc.Arbitrary<Step>;
 

@@ -5,6 +5,7 @@ import type { Group } from '../../../src/core/group.ts';
 import { Scheduler } from '../../../src/core/scheduler.ts';
 import type { SchedulerLimits, SchedulerOptions } from '../../../src/core/scheduler-options.ts';
 import type { ExecutionSpec, GroupSpec } from '../../../src/core/spec.ts';
+import type { AttemptUsage } from '../../../src/core/usage.ts';
 import { validate } from '../../../src/core/validate.ts';
 import { Monitor } from './monitor.ts';
 
@@ -82,7 +83,8 @@ export class World implements Effects {
     attempt = execution.attempt,
   ): boolean {
     this.attemptEnds(execution, attempt);
-    const full = typeof failure === 'string' ? { reason: failure } : failure;
+    const full: Failure = typeof failure === 'string' ? { reason: failure } : failure;
+    if (full.memoryMb !== undefined) this.monitor.raised.add(execution);
     return this.change(() => this.scheduler.fail(execution, attempt, full, this.now));
   }
 
@@ -126,6 +128,10 @@ export class World implements Effects {
       this.scheduler.limit(limits);
       this.monitor.limitsWereChanged = true;
     });
+  }
+
+  used(toolName: string, usage: AttemptUsage): void {
+    this.change(() => this.scheduler.used(toolName, [usage]));
   }
 
   lend(execution: Execution): void {

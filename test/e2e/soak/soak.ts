@@ -41,7 +41,7 @@ export async function soak(seconds: number, seed: number): Promise<SoakReport> {
       limits: {
         ...plain.limits,
         maxConcurrency: 40,
-        resources: { ...plain.limits.resources, cpu: 4, memoryMb: 1000 },
+        limits: { ...plain.limits.limits, cpu: 4, memoryMb: 1000 },
       },
     },
   });

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { defaultConfig } from '../../../src/config/config.ts';
 import type { ToolCall } from '../../../src/coordinator/call.ts';
 import type { ParallelToolCoordinator } from '../../../src/coordinator/coordinator.ts';
 import { mcpHealth } from '../../../src/mcp/client/attach.ts';
@@ -134,4 +135,21 @@ test('no more calls begin in a minute than the rate of a server allows', async (
   }
   expect(ends).toEqual(['completed', 'completed', 'completed', 'cancelled', 'cancelled']);
   expect(mcpHealth(coordinator)).toMatchObject([{ calls: 3 }]);
+});
+
+test('a tool of a server needs the named resources that the configuration gives it', async () => {
+  const folder = testFolder();
+  const tools = { meet: { resources: { browser: 1 } } };
+  const settings = { notes: notesServer(folder, {}, { parallel: 'all', tools }) };
+  const limits = { ...defaultConfig().limits, resources: { browser: 1 } };
+  const coordinator = await openWith(folder, settings, { limits });
+  await coordinator.discover();
+  const stopping = new AbortController();
+  const meet = { name: 'notes.meet', arguments: { count: 2 } };
+  const running = coordinator.executeParallel([meet, meet], { signal: stopping.signal });
+  await until(() => mcpHealth(coordinator)[0]!.calls === 1, 'the first of them');
+  expect(coordinator.engine.statistics().utilization['browser']).toEqual({ used: 1, limit: 1 });
+  stopping.abort();
+  await running;
+  expect(mcpHealth(coordinator)).toMatchObject([{ calls: 1 }]);
 });

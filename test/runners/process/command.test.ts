@@ -19,6 +19,7 @@ describe('runCommand', () => {
       stderr: 'err\n',
       truncated: false,
       durationMs: expect.any(Number),
+      usage: { cpuMs: expect.any(Number), durationMs: expect.any(Number) },
     });
   });
 

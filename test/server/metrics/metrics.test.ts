@@ -166,6 +166,31 @@ test('statistics are of their form, with a sample of the use of each resource', 
   await expect.poll(() => metrics.statistics().history.length).toBeGreaterThan(1);
 });
 
+test('named resources have a chart, a label and a limit like the others', async () => {
+  const rig = await openRig([], (config) => ({
+    ...config,
+    limits: { ...config.limits, resources: { gpu: 2 } },
+  }));
+  const metrics = measure(rig);
+  expect(await figureOf(metrics, 'volley_resource_limit{resource="gpu"}')).toBe(2);
+  expect(await figureOf(metrics, 'volley_resource_used{resource="gpu"}')).toBe(0);
+  expect(metrics.statistics().use.at(-1)).toEqual({ name: 'gpu', used: 0, limit: 2 });
+});
+
+test('what calls in processes used has a label for each figure', async () => {
+  const rig = await openRig();
+  const metrics = measure(rig);
+  const { engine } = rig.coordinator;
+  await engine.submit({ toolName: 'resize' }, ({ used }) => used({ memoryMb: 300, cpu: 0.5 })).wait();
+  const labels = 'tool="resize",figure="max"';
+  expect(await figureOf(metrics, `volley_tool_memory_mb{${labels}}`)).toBe(300);
+  expect(await figureOf(metrics, `volley_tool_cpu{${labels}}`)).toBe(0.5);
+  expect(await figureOf(metrics, 'volley_tool_memory_mb{tool="resize",figure="claimed"}')).toBe(100);
+  expect(STATISTICS.omit({ mcp_servers: true }).parse(metrics.statistics()).usage).toMatchObject([
+    { function: 'resize', samples: 1, memory_mb: { max: 300 }, claimed: { memory_mb: 100, learned: false } },
+  ]);
+});
+
 test('two of them do not disturb each other, and nothing of them goes on after their end', async () => {
   const rig = await openRig();
   const first = measure(rig);

@@ -22,6 +22,8 @@ export function execution(id: string, seq: number, rest: Partial<Execution> = {}
     ended_at: null,
     duration_ms: null,
     cached: false,
+    memory_mb: null,
+    cpu_ms: null,
     progress: null,
     step: null,
     reason: null,

@@ -43,7 +43,7 @@ export function MachinePage(): JSX.Element {
 }
 
 function Totals({ statistics }: { statistics: Statistics }): JSX.Element {
-  const { counts, submitted, retries, duration_ms, waiting_ms, event_loop_delay_ms, subscribers } =
+  const { counts, submitted, retries, duration_ms, waiting_ms, event_loop_delay_ms, subscribers, usage } =
     statistics;
   return (
     <div class="cards">
@@ -67,11 +67,28 @@ function Totals({ statistics }: { statistics: Statistics }): JSX.Element {
         <Fact name="event loop delay, median">{spanText(event_loop_delay_ms.p50)}</Fact>
         <Fact name="event loop delay, 99 of 100">{spanText(event_loop_delay_ms.p99)}</Fact>
       </Card>
+      {usage.length > 0 && (
+        <Card title="Measured per call, 95 of 100 within">
+          {usage.map(({ function: name, cpu, memory_mb, claimed }) => (
+            <Fact key={name} name={name}>
+              {memory_mb !== null && `${Math.ceil(memory_mb.p95)}${ofText(claimed?.memory_mb)} MB`}
+              {memory_mb !== null && cpu !== null && ', '}
+              {cpu !== null && `${cpu.p95.toFixed(1)}${ofText(claimed?.cpu)} cores`}
+              {claimed?.learned === true && <small> learned</small>}
+            </Fact>
+          ))}
+        </Card>
+      )}
       {statistics.mcp_servers.map((server) => (
         <McpServerCard key={server.name} server={server} />
       ))}
     </div>
   );
+}
+
+/** What a call claims, next to what it used. */
+function ofText(claimed: number | undefined): string {
+  return claimed === undefined ? '' : ` of ${Number(claimed.toFixed(1))}`;
 }
 
 const TIME_TEXT: Readonly<Record<string, string>> = {
