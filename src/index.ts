@@ -51,6 +51,7 @@ export {
   type CoordinatorOptions,
   type ExecuteOptions,
   ParallelToolCoordinator,
+  type SingleCallOptions,
 } from './coordinator/coordinator.ts';
 export {
   type AnthropicImage,
@@ -129,6 +130,8 @@ export {
   type GroupOutcome,
   type GroupSpec,
   type IoIntensity,
+  type ItemValue,
+  type MapOptions,
   type MissedUpdates,
   type NamedExecution,
   type NodeStatus,
@@ -162,6 +165,7 @@ export {
   type SimulationOptions,
   type SimulationResult,
   type StandingReason,
+  type Submit,
   simulate,
   type TaskContext,
   type TimeLeft,
@@ -220,8 +224,8 @@ export type {
   TaskSummary,
   Unsuccessful,
 } from './store/store.ts';
-export type { ParallelAgentTool } from './tools/agent-tool.ts';
-export type { FileSettings, HttpSettings, ShellSettings } from './tools/builtin/environment.ts';
+export type { ParallelAgentTool, ToolInput, ToolOutput } from './tools/agent-tool.ts';
+export type { FileSettings, HttpSettings, ShellSettings, ToolSet } from './tools/builtin/environment.ts';
 export { defineTool } from './tools/define-tool.ts';
 export { loadToolModules } from './tools/modules.ts';
 export {
@@ -232,9 +236,17 @@ export {
 } from './tools/registry.ts';
 export type { CheckResult, CompiledSchema, JsonSchema, SchemaIssue, ToolSchema } from './tools/schema.ts';
 export type {
+  FromJsonSchema,
+  ResultWith,
+  ReturnableBy,
+  SchemaInput,
+  SchemaOutput,
+} from './tools/schema-types.ts';
+export type {
   CacheDeclaration,
   CacheInputs,
   FolderInput,
+  InferredToolDefinition,
   Isolation,
   ResourceNeeds,
   Tool,

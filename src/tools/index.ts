@@ -1,0 +1,6 @@
+/**
+ * The built-in tools, under `volley/tools`.
+ *
+ * @module
+ */
+export { type BuiltinToolOptions, builtinTools } from './builtin/all.ts';
