@@ -9,7 +9,7 @@ import type { ExitStatus, Io } from '../output/io.ts';
 import { writeNote } from '../output/messages.ts';
 import { type CommandScope, programName, scopeFlags } from '../output/wording.ts';
 import { defineCommand } from '../program/command.ts';
-import { sourceOptions } from '../program/options.ts';
+import { FILE_BATCH_OPTION, sourceOptions } from '../program/options.ts';
 import { printAnswer } from '../session/ask.ts';
 import { dryRun } from '../session/dry-run.ts';
 import { type Session, withOwnStore, withSession } from '../session/session.ts';
@@ -37,8 +37,7 @@ export const runBatchCommand = defineCommand<RunOptions>({
     'volley run audit.json --dry-run',
     'generate-tasks | volley run - --batch audit --max-concurrent 5',
   ],
-  declare: (program) =>
-    startOptions(sourceOptions(program).option('--batch <name>', 'the batch (default: the file name)')),
+  declare: (program) => startOptions(sourceOptions(program).option(...FILE_BATCH_OPTION)),
   run: async ([file], options, io) => {
     const { each, function: tool, params } = options;
     const found = await collectTasks({ file, each, function: tool, params }, io);

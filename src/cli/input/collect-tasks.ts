@@ -42,8 +42,13 @@ export async function collectTasks(source: RunSource, { cwd, stdin }: Io): Promi
   if (file === undefined) throw usage('Give a task file (- for standard input), or --each with --function.');
   const read = await readTaskFile(file, stdin, cwd);
   const { tasks, settings } = read;
-  const { batch = file === '-' ? 'stdin' : basename(file, extname(file)), ...rest } = settings;
+  const { batch = batchNameOf(file), ...rest } = settings;
   return { batch: String(batch), tasks: withIds(tasks), settings: rest, file: read };
+}
+
+/** The name of the batch of a task file that names none. */
+export function batchNameOf(file: string): string {
+  return file === '-' ? 'stdin' : basename(file, extname(file));
 }
 
 /** The tasks that the batch does not have yet. */
