@@ -1,3 +1,8 @@
+/**
+ * The library.
+ *
+ * @module volley
+ */
 export type { BatchAnswer, BatchAnswerError } from './batch/answer.ts';
 export type { TaskCounts } from './batch/counts.ts';
 export {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { BatchExecutor, defaultConfig, openStore, ParallelToolCoordinator } from '../../dist/index.js';
-import { builtinTools } from '../../dist/tools/index.js';
+import { builtinTools } from '../../dist/tools/builtin/index.js';
 import { EventLoopWatch } from '../event-loop/watch.ts';
 import { collectGarbage } from '../harness/measure.ts';
 import type { Figures } from '../harness/scenario.ts';

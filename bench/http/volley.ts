@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { BatchExecutor, defaultConfig, openStore, ParallelToolCoordinator } from '../../dist/index.js';
 import { openLog, startServer } from '../../dist/server/index.js';
-import { builtinTools } from '../../dist/tools/index.js';
+import { builtinTools } from '../../dist/tools/builtin/index.js';
 import type { HttpServer } from './input.ts';
 
 /** A batch of a hundred tasks, with everything that stands before a route. */

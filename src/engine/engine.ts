@@ -45,7 +45,7 @@ export interface RefusedItem extends ExecutionContext {
 }
 
 /** The type of the value that an item of a group ends with. */
-export type ItemValue<I> = I extends { readonly run: (...args: never) => infer R } ? Awaited<R> : never;
+export type ItemValue<I> = I extends GroupItem ? Awaited<ReturnType<I['run']>> : never;
 
 /** Options of {@link ParallelExecutionEngine.map}: those of each execution, and how many may run at once. */
 export interface MapOptions extends Omit<ExecutionContext, 'id' | 'group'> {

@@ -122,3 +122,21 @@ describe('a coordinator', () => {
       );
   });
 });
+
+describe('a tool that may not run beside itself', () => {
+  it.each([
+    ['by its conflicts', { conflictsWith: ['alone'] }],
+    ['by canRunParallelWith()', { canRunParallelWith: (other: string) => other !== 'alone' }],
+  ])('runs one call at a time: %s', async (_, rule) => {
+    const { coordinator } = openTestCoordinator();
+    let [running, highest] = [0, 0];
+    const execute = async () => {
+      highest = Math.max(highest, ++running);
+      await new Promise(setImmediate);
+      running--;
+    };
+    coordinator.register({ name: 'alone', execute, ...rule });
+    await coordinator.executeParallel(Array.from({ length: 5 }, () => ({ name: 'alone' })));
+    expect(highest).toBe(1);
+  });
+});

@@ -9,7 +9,7 @@ import {
   ParallelExecutionEngine,
   ParallelToolCoordinator,
 } from '../../src/index.ts';
-import { builtinTools } from '../../src/tools/index.ts';
+import { builtinTools } from '../../src/tools/builtin/index.ts';
 import { gate } from './support.ts';
 
 /** The integration tests of the document that asked for the engine, against the public classes alone. */
