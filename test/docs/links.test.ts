@@ -33,7 +33,7 @@ describe('the generated reference', () => {
     ['src/server/index.ts', 'docs/api/volley/server.md'],
     ['src/tools/builtin/index.ts', 'docs/api/volley/tools.md'],
   ])('has every name of %s: if this fails, run npm run docs', (entry, page) => {
-    const headings = new Set(read(page).match(/^### .*$/gm));
+    const headings = new Set(read(page).replaceAll('\\', '').match(/^### .*$/gm));
     const names = namesOf(entry);
     expect(names.length).toBeGreaterThan(0);
     expect(names.filter((name) => ![`### ${name}`, `### ${name}()`].some((one) => headings.has(one)))).toEqual(

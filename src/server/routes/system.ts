@@ -114,7 +114,7 @@ export function openApiDocument(api: Api, version: string): object {
       title: 'Volley',
       version,
       description: DESCRIPTION,
-      license: { name: 'MIT', identifier: 'MIT' },
+      license: { name: 'MIT' },
     },
     servers: [{ url: '/' }],
   });
