@@ -72,7 +72,10 @@ const results = await coordinator.executeParallel(calls);
 // #endregion calls
 
 const entries: Record<string, number> = JSON.parse(await readFile(index, 'utf8'));
-console.log(results.every(({ status }) => status === 'completed'), Object.values(entries).sort());
+console.log(
+  results.every(({ status }) => status === 'completed'),
+  Object.values(entries).sort(),
+);
 
 // #region test
 const reads = files.map((path) => ({ name: 'count_words', arguments: { path } }));

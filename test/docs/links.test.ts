@@ -15,7 +15,6 @@ describe('a link in the docs', () => {
     if (anchor !== undefined)
       expect([...(all.find((page) => page.path === target)?.anchors ?? [])]).toContain(anchor);
   });
-
 });
 
 describe('the generated reference', () => {
@@ -33,11 +32,15 @@ describe('the generated reference', () => {
     ['src/server/index.ts', 'docs/api/volley/server.md'],
     ['src/tools/builtin/index.ts', 'docs/api/volley/tools.md'],
   ])('has every name of %s: if this fails, run npm run docs', (entry, page) => {
-    const headings = new Set(read(page).replaceAll('\\', '').match(/^### .*$/gm));
+    const headings = new Set(
+      read(page)
+        .replaceAll('\\', '')
+        .match(/^### .*$/gm),
+    );
     const names = namesOf(entry);
     expect(names.length).toBeGreaterThan(0);
-    expect(names.filter((name) => ![`### ${name}`, `### ${name}()`].some((one) => headings.has(one)))).toEqual(
-      [],
-    );
+    expect(
+      names.filter((name) => ![`### ${name}`, `### ${name}()`].some((one) => headings.has(one))),
+    ).toEqual([]);
   });
 });
