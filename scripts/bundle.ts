@@ -12,6 +12,7 @@ export const ENTRIES = [
   'index',
   'engine/index',
   'server/index',
+  'tools/builtin/index',
   'cli/main',
   'runners/process/child',
   'runners/thread/worker',

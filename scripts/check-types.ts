@@ -13,7 +13,7 @@ symlinkSync(ROOT, join(folder, 'node_modules/volley'), 'junction');
 writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
 writeFileSync(
   join(folder, 'program.ts'),
-  ['volley', 'volley/engine', 'volley/server']
+  ['volley', 'volley/engine', 'volley/server', 'volley/tools']
     .map((name, index) => `import * as part${index} from '${name}';\nvoid part${index};\n`)
     .join(''),
 );

@@ -1,3 +1,8 @@
+/**
+ * The library.
+ *
+ * @module volley
+ */
 export type { BatchAnswer, BatchAnswerError } from './batch/answer.ts';
 export type { TaskCounts } from './batch/counts.ts';
 export {
@@ -51,6 +56,7 @@ export {
   type CoordinatorOptions,
   type ExecuteOptions,
   ParallelToolCoordinator,
+  type SingleCallOptions,
 } from './coordinator/coordinator.ts';
 export {
   type AnthropicImage,
@@ -132,6 +138,8 @@ export {
   type GroupOutcome,
   type GroupSpec,
   type IoIntensity,
+  type ItemValue,
+  type MapOptions,
   type MeasuredClaim,
   type MissedUpdates,
   type NamedExecution,
@@ -167,6 +175,7 @@ export {
   type SimulationOptions,
   type SimulationResult,
   type StandingReason,
+  type Submit,
   simulate,
   type TaskContext,
   type TimeLeft,
@@ -227,8 +236,8 @@ export type {
   TaskSummary,
   Unsuccessful,
 } from './store/store.ts';
-export type { ParallelAgentTool } from './tools/agent-tool.ts';
-export type { FileSettings, HttpSettings, ShellSettings } from './tools/builtin/environment.ts';
+export type { ParallelAgentTool, ToolInput, ToolOutput } from './tools/agent-tool.ts';
+export type { FileSettings, HttpSettings, ShellSettings, ToolSet } from './tools/builtin/environment.ts';
 export { defineTool } from './tools/define-tool.ts';
 export { loadToolModules } from './tools/modules.ts';
 export {
@@ -239,9 +248,17 @@ export {
 } from './tools/registry.ts';
 export type { CheckResult, CompiledSchema, JsonSchema, SchemaIssue, ToolSchema } from './tools/schema.ts';
 export type {
+  FromJsonSchema,
+  ResultWith,
+  ReturnableBy,
+  SchemaInput,
+  SchemaOutput,
+} from './tools/schema-types.ts';
+export type {
   CacheDeclaration,
   CacheInputs,
   FolderInput,
+  InferredToolDefinition,
   Isolation,
   ResourceNeeds,
   Tool,

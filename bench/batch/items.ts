@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { BatchExecutor, defaultConfig, openStore, ParallelToolCoordinator } from '../../dist/index.js';
+import { builtinTools } from '../../dist/tools/builtin/index.js';
 import { EventLoopWatch } from '../event-loop/watch.ts';
 import { collectGarbage } from '../harness/measure.ts';
 import type { Figures } from '../harness/scenario.ts';
@@ -99,7 +100,7 @@ async function withExecutor(
 ): Promise<Figures> {
   const folder = temporaryFolder();
   const coordinator = new ParallelToolCoordinator({ config: defaultConfig(folder.path) });
-  coordinator.register(NO_OP, HOLD);
+  coordinator.register(builtinTools(), NO_OP, HOLD);
   const store = await openStore(join(folder.path, 'volley.db'));
   const executor = new BatchExecutor({ coordinator, store });
   const ask = async (request: object) => {

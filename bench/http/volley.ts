@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { BatchExecutor, defaultConfig, openStore, ParallelToolCoordinator } from '../../dist/index.js';
 import { openLog, startServer } from '../../dist/server/index.js';
+import { builtinTools } from '../../dist/tools/builtin/index.js';
 import type { HttpServer } from './input.ts';
 
 /** A batch of a hundred tasks, with everything that stands before a route. */
@@ -15,6 +16,7 @@ export async function openServer(): Promise<HttpServer> {
     limits: { ...config.server.limits, requestsPerSecond: 1e9 },
   };
   const coordinator = new ParallelToolCoordinator({ config });
+  coordinator.register(builtinTools());
   const store = await openStore(join(folder, 'volley.db'));
   const executor = new BatchExecutor({ coordinator, store });
   const tasks = Array.from({ length: 100 }, () => ({ function: 'list_directory', params: { path: '.' } }));

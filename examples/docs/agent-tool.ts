@@ -25,7 +25,8 @@ class Compress implements ParallelAgentTool<{ path: string }, string> {
 // #endregion class
 
 const coordinator = new ParallelToolCoordinator();
-coordinator.register(new Compress());
-const result = await coordinator.executeSingle({ name: 'compress', arguments: { path: 'a.txt' } });
+const compress = new Compress();
+coordinator.register(compress);
+const result = await coordinator.call(compress, { path: 'a.txt' });
 if (result.status !== 'completed' || result.value !== 'a.txt.gz') throw new Error(JSON.stringify(result));
 await coordinator.close();

@@ -2,12 +2,14 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { BatchExecutor, defaultConfig, openStore, ParallelToolCoordinator } from 'volley';
+import { builtinTools } from 'volley/tools';
 
 const folder = await mkdtemp(join(tmpdir(), 'volley-example-'));
 await writeFile(join(folder, 'a.txt'), 'hello');
 
 // #region batch
 const coordinator = new ParallelToolCoordinator({ config: defaultConfig(folder) });
+coordinator.register(builtinTools());
 const store = await openStore(join(folder, '.volley/volley.db'));
 const executor = new BatchExecutor({ coordinator, store });
 

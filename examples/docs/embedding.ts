@@ -3,13 +3,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { BatchExecutor, defaultConfig, openStore, ParallelToolCoordinator } from 'volley';
 import { openLog, startServer } from 'volley/server';
+import { builtinTools } from 'volley/tools';
 
 const folder = await mkdtemp(join(tmpdir(), 'volley-example-'));
 const defaults = defaultConfig(folder);
 const config = { ...defaults, server: { ...defaults.server, port: 0 } };
 
 // #region serve
-const coordinator = new ParallelToolCoordinator({ config }); // Register your own tools with it.
+const coordinator = new ParallelToolCoordinator({ config });
+coordinator.register(builtinTools()); // And your own tools.
 const store = await openStore(config.store.file);
 const executor = new BatchExecutor({ coordinator, store });
 const log = openLog({ level: 'warn' });

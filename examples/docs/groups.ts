@@ -23,7 +23,7 @@ const batch = engine.submitAll(
 
 const { succeeded, counts } = await batch.outcome();
 console.log(succeeded, counts.completed);
-console.log(await batch.handles[0]?.wait());
+console.log(await batch.handles[0].wait()); // A number, as its function returns.
 // #endregion group
 
 await engine.close();

@@ -1,5 +1,6 @@
 // #region main
 import { defineTool, ParallelToolCoordinator } from 'volley';
+import { builtinTools } from 'volley/tools';
 
 const countWords = defineTool({
   name: 'count_words',
@@ -12,7 +13,7 @@ const countWords = defineTool({
 });
 
 const coordinator = new ParallelToolCoordinator();
-coordinator.register(countWords);
+coordinator.register(countWords, builtinTools({ write: false }));
 try {
   const results = await coordinator.executeParallel([
     { id: 'count', name: 'count_words', arguments: { text: { $from: 'read', path: '/content' } } },
@@ -20,7 +21,8 @@ try {
     { id: 'secret', name: 'read_file', arguments: { path: '../secret.txt' } },
     { id: 'typo', name: 'count_words', arguments: { txt: 'one two' } },
   ]);
-  for (const { id, status, error } of results) console.log(`${id}: ${error?.message ?? status}`);
+  for (const result of results)
+    console.log(`${result.id}: ${result.status === 'failed' ? result.error.message : result.status}`);
 } finally {
   await coordinator.close();
 }

@@ -1,6 +1,5 @@
 import { anthropicCalls, anthropicResults, anthropicTools, ParallelToolCoordinator } from 'volley';
-
-const coordinator = new ParallelToolCoordinator();
+import { builtinTools } from 'volley/tools';
 
 // What messages.create() of the SDK would answer.
 const model = {
@@ -21,6 +20,9 @@ const model = {
 };
 
 // #region anthropic
+const coordinator = new ParallelToolCoordinator();
+coordinator.register(builtinTools({ write: false }));
+
 const tools = anthropicTools(coordinator.tools());
 const message = await model.create({ tools, messages: [] });
 

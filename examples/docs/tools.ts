@@ -1,5 +1,6 @@
 // #region define
 import { defineTool, ParallelToolCoordinator } from 'volley';
+import { builtinTools } from 'volley/tools';
 import { z } from 'zod';
 
 const countWords = defineTool({
@@ -19,7 +20,7 @@ const countWords = defineTool({
 
 // #region call
 await using coordinator = new ParallelToolCoordinator();
-coordinator.register(countWords);
+coordinator.register(countWords, builtinTools({ write: false }));
 
 const results = await coordinator.executeParallel([
   { id: 'count', name: 'count_words', arguments: { text: { $from: 'license', path: '/content' } } },
@@ -33,3 +34,8 @@ for (const result of results) {
   console.log(`${result.id.padEnd(7)} ${result.status.padEnd(9)} ${text}`.trimEnd());
 }
 // #endregion call
+
+// #region typed
+const counted = await coordinator.call(countWords, { text: 'one two three' });
+if (counted.status === 'completed') console.log(counted.value.words + 1);
+// #endregion typed

@@ -30,7 +30,7 @@ export async function unknownBatch(store: Pick<Store, 'batches'>, name: string):
     close !== undefined
       ? `Did you mean ${JSON.stringify(close)}?`
       : names.length === 0
-        ? 'There are no batches yet. Add tasks first.'
+        ? 'There are no batches yet.'
         : `Batches: ${names
             .slice(0, 10)
             .map((other) => JSON.stringify(other))

@@ -9,7 +9,7 @@ import { holderText } from './run/holder-requests.ts';
 import type { FailedTask, RunningTask } from './run/monitor.ts';
 import { explainTask } from './task-report.ts';
 import { linesText, oneLine, runProblemText, taskText } from './text.ts';
-import { type BatchView, readView } from './view.ts';
+import { type BatchView, MAX_RUNNING, readView } from './view.ts';
 
 const MAX_EXPLAINED = 5;
 const MAX_INSPECTED = 100;
@@ -60,16 +60,16 @@ const MANY = 20;
 const MAX_FAILURES = 10;
 
 export function statusText(view: BatchView, waiting: readonly WaitingTask[], isDetailed: boolean): string {
-  const groups = view.running.filter(({ isGroup }) => isGroup).length;
   const running = runningShown(view, isDetailed);
+  const more = moreRunning(view, isDetailed);
   const failures = view.lastFailures.slice(0, failuresShown(view, isDetailed));
   return linesText(
     `The batch "${view.name}" ${stateText(view)}. ${percentText(view)} done; ${countsText(view.counts, 'task', view.cached)}.`,
     speedText(view),
-    section(
-      `Running now (${Math.max(running.length, view.counts.running - groups)}):`,
-      running.map(runningText),
-    ),
+    section(`Running now (${runningNow(view)}):`, [
+      ...running.map(runningText),
+      ...(more > 0 ? [`and ${more} more`] : []),
+    ]),
     section('Last failures:', failures.map(failureText)),
     section(
       'Waiting:',
@@ -99,6 +99,7 @@ export function statusData(view: BatchView, waiting: readonly WaitingTask[], isD
     }),
     ...(view.maxConcurrency !== undefined && { max_concurrent: view.maxConcurrency }),
     running: runningShown(view, isDetailed).map(runningData),
+    ...(moreRunning(view, isDetailed) > 0 && { more_running: moreRunning(view, isDetailed) }),
     last_failures: view.lastFailures.slice(0, failuresShown(view, isDetailed)).map(failureData),
     waiting,
     created_at: timeText(view.createdAt),
@@ -114,6 +115,20 @@ function runningShown({ running }: BatchView, isDetailed: boolean): RunningTask[
   const tasks = running.filter(({ group }) => group === undefined);
   const items = isDetailed ? running.filter(({ group }) => group !== undefined) : [];
   return [...tasks, ...items].slice(0, isDetailed ? MANY : FEW);
+}
+
+/** How many tasks run now. A group is counted by its items. */
+function runningNow({ running, counts }: BatchView): number {
+  const groups = running.filter(({ isGroup }) => isGroup).length;
+  return Math.max(running.length < MAX_RUNNING ? running.length : counts.running, groups) - groups;
+}
+
+/** How many running tasks are not shown. */
+function moreRunning(view: BatchView, isDetailed: boolean): number {
+  const { running, counts } = view;
+  const listable = isDetailed ? running : running.filter(({ group }) => group === undefined);
+  const unread = running.length < MAX_RUNNING ? 0 : Math.max(0, counts.running - running.length);
+  return listable.length - runningShown(view, isDetailed).length + unread;
 }
 
 /** While a batch runs, its running tasks matter more than its failures. */
@@ -190,7 +205,7 @@ function timeText(at: number): string {
 }
 
 function seconds(ms: number): number {
-  return Math.round(ms / 100) / 10;
+  return Math.round(ms) / 1000;
 }
 
 /** Describes a batch that is not running. */

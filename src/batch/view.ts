@@ -40,7 +40,8 @@ export interface BatchView {
   readonly problem: string | undefined;
 }
 
-const MAX_RUNNING = 100;
+/** How many running tasks a snapshot lists. */
+export const MAX_RUNNING = 100;
 const MAX_FAILURES = 10;
 
 /** Returns the parts of a snapshot that are cheap to compute. */
@@ -48,12 +49,23 @@ export function standingOf(
   record: BatchRecord,
   { runs }: { readonly runs: BatchRuns },
 ): Pick<BatchView, 'state' | 'counts' | 'total' | 'cached' | 'hasFailures' | 'progress'> {
-  const { name, counts, cached, hasFailures } = record;
+  const { name, cached, hasFailures } = record;
   const run = runs.current(name);
+  const counts = run === undefined ? record.counts : currentCounts(record.counts, run);
   const total = totalOf(counts);
   const done = Math.min(total, endedOf(counts) + (run?.partial() ?? 0));
   const state = stateOf(run, runs.otherHolder(record));
   return { state, counts, total, cached, hasFailures, progress: total === 0 ? 0 : done / total };
+}
+
+/**
+ * The counts of a batch that this process runs. The store learns of a start a little later than the run, so that it
+ * would count a task as open that is listed as running.
+ */
+function currentCounts(stored: TaskCounts, { monitor }: BatchRun): TaskCounts {
+  const left = stored.open + stored.running;
+  const running = Math.min(left, monitor.started);
+  return { ...stored, running, open: left - running };
 }
 
 interface ViewSources {

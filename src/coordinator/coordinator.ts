@@ -9,8 +9,8 @@ import { checkNumber, checkObject, checkSpanMs, show } from '../core/numbers.ts'
 import type { NamedResources } from '../core/resource-names.ts';
 import { reasonText } from '../core/words.ts';
 import { ParallelExecutionEngine } from '../engine/engine.ts';
-import type { ParallelAgentTool } from '../tools/agent-tool.ts';
-import { builtinTools } from '../tools/builtin/all.ts';
+import type { ParallelAgentTool, ToolInput, ToolOutput } from '../tools/agent-tool.ts';
+import type { ToolSet } from '../tools/builtin/environment.ts';
 import { Roots } from '../tools/builtin/roots.ts';
 import { withCode } from '../tools/define-tool.ts';
 import { loadToolModules } from '../tools/modules.ts';
@@ -59,6 +59,11 @@ export interface ExecuteOptions {
   readonly onGroup?: (group: string) => void;
 }
 
+/** Options of {@link ParallelToolCoordinator.call}: those of a call in a list, except dependencies. */
+export interface SingleCallOptions
+  extends Omit<ToolCall, 'name' | 'arguments' | 'invalid' | 'dependsOn' | 'onDependencyFailure'>,
+    Pick<ExecuteOptions, 'signal'> {}
+
 const EXECUTE_OPTIONS: ReadonlySet<string> = new Set<keyof ExecuteOptions>([
   'signal',
   'failFast',
@@ -78,6 +83,7 @@ const COORDINATOR_OPTIONS: ReadonlySet<string> = new Set<keyof CoordinatorOption
  *
  * ```ts
  * await using coordinator = new ParallelToolCoordinator();
+ * coordinator.register(builtinTools());
  * const results = await coordinator.executeParallel([
  *   { id: 'a', name: 'read_file', arguments: { path: 'a.txt' } },
  *   { id: 'b', name: 'write_file', arguments: { path: 'b.txt', content: { $from: 'a', path: '/content' } } },
@@ -133,14 +139,22 @@ export class ParallelToolCoordinator implements AsyncDisposable {
     this.cache = options.cache && this.resultCache(options.cache, 'use');
     const { engine, registry, runners, redactor } = this;
     this.planner = new CallPlanner({ engine, registry, runners, redactor, config });
-    const { tools, absent } = builtinTools(environmentOf(config, runners));
-    this.registry.register(...tools);
-    for (const [name, remedy] of absent) this.registry.explainAbsence(name, remedy);
   }
 
-  /** Adds tools: what `defineTool` returns, or objects of the form of `ParallelAgentTool`. */
-  register(...tools: readonly (Tool | ParallelAgentTool)[]): void {
-    this.registry.register(...tools);
+  /**
+   * Adds tools, all of them or, on error, none: what `defineTool` and `builtinTools` return, or objects of the form of
+   * `ParallelAgentTool`.
+   */
+  register(...tools: readonly (Tool | ParallelAgentTool | ToolSet)[]): void {
+    const absent: (readonly [string, string])[] = [];
+    const single = tools.flatMap((given): readonly (Tool | ParallelAgentTool)[] => {
+      if (!isToolSet(given)) return [given];
+      const made = given.toolsFor(environmentOf(this.config, this.runners));
+      absent.push(...made.absent);
+      return made.tools;
+    });
+    this.registry.register(...single);
+    for (const [name, remedy] of absent) this.registry.explainAbsence(name, remedy);
   }
 
   /**
@@ -238,6 +252,30 @@ export class ParallelToolCoordinator implements AsyncDisposable {
     return result!;
   }
 
+  /** Runs one call of a registered tool, with the types of that tool. */
+  async call<T extends Tool | ParallelAgentTool>(
+    tool: T,
+    input: ToolInput<T>,
+    options: SingleCallOptions = {},
+  ): Promise<CallResult<ToolOutput<T>>> {
+    if (typeof tool !== 'object' || tool === null)
+      throw invalid(
+        `call() takes a registered tool, but it got ${show(tool)}; for a name use executeSingle({ name, arguments })`,
+      );
+    const { name } = tool;
+    if (!this.registry.includes(tool))
+      throw new VolleyError('UNKNOWN_TOOL', `This tool is not registered: call register() with it first.`, {
+        name,
+      });
+    checkObject('The options of call', options);
+    const { signal, ...rest } = options;
+    const result = await this.executeSingle(
+      { ...rest, name, arguments: input },
+      signal === undefined ? {} : { signal },
+    );
+    return result as CallResult<ToolOutput<T>>;
+  }
+
   /** Runs calls in parallel and yields each result as it arrives. Stopping the iteration cancels the rest. */
   stream(
     calls: readonly ToolCall[],
@@ -322,6 +360,10 @@ export class ParallelToolCoordinator implements AsyncDisposable {
   }
 }
 
+function isToolSet(given: unknown): given is ToolSet {
+  return typeof given === 'object' && given !== null && 'toolsFor' in given;
+}
+
 function closedError(): VolleyError {
   return new VolleyError('RUNNER_CLOSED', 'The coordinator is closed. Create a new one.');
 }
@@ -333,14 +375,16 @@ function linkSignal(group: CallGroup, signal: AbortSignal, redactor: Redactor): 
   return () => signal.removeEventListener('abort', cancel);
 }
 
-/** Creates a coordinator with the limits and rules of a configuration, and the tools of its modules. */
+/** Creates a coordinator with the limits and rules of a configuration, the built-in tools, and those of its modules. */
 export async function createCoordinator(config: VolleyConfig): Promise<ParallelToolCoordinator> {
   requireUnchanged(config.trust);
   const tools = await loadToolModules(config.tools.modules, config.folder);
   // The loaded files must be the approved ones.
   requireUnchanged(config.trust);
+  const { builtinTools } = await import('../tools/builtin/all.ts');
   const coordinator = new ParallelToolCoordinator({ config });
   try {
+    coordinator.register(builtinTools());
     coordinator.register(...tools.map((tool) => guarded(tool, config)));
   } catch (error) {
     await coordinator.close();

@@ -6,8 +6,10 @@ import { ChildHandle } from './children.ts';
 import type { ExecutionHandle } from './handle.ts';
 import { Job, type JobOwner } from './job.ts';
 
-/** Describes an execution; only the tool's name is required. */
-export interface ExecutionContext extends Omit<ExecutionSpec, 'dependsOn'> {
+/** Describes an execution. Everything has a default. */
+export interface ExecutionContext extends Omit<ExecutionSpec, 'dependsOn' | 'toolName'> {
+  /** The name for limits, statistics and learned durations. Default: the name of the function, or `function`. */
+  readonly toolName?: string;
   /** Ids or handles of the executions that must settle first. */
   readonly dependsOn?: readonly (string | ExecutionHandle)[];
   /** Cancels the execution when it is aborted. */
@@ -35,11 +37,19 @@ export function checkFunction(run: unknown): void {
   );
 }
 
-/** The specification for the scheduler, with executions in place of handles. */
-export function toSpec(context: ExecutionContext, owner: JobOwner): ExecutionSpec {
-  const { dependsOn } = context;
+export function defaultToolName(run: unknown): string {
+  return (typeof run === 'function' && run.name) || 'function';
+}
+
+/** The specification for the scheduler, with a tool name, and with executions in place of handles. */
+export function toSpec(context: ExecutionContext, owner: JobOwner, run?: unknown): ExecutionSpec {
+  const { dependsOn, toolName } = context;
+  if (toolName === undefined) return toSpec({ ...context, toolName: defaultToolName(run) }, owner);
   if (!Array.isArray(dependsOn) || hasOnlyStrings(dependsOn)) return context as ExecutionSpec;
-  return { ...context, dependsOn: Array.from(dependsOn, (reference) => toReference(reference, owner)) };
+  return {
+    ...(context as ExecutionSpec),
+    dependsOn: Array.from(dependsOn, (reference) => toReference(reference, owner)),
+  };
 }
 
 function toReference(reference: unknown, owner: JobOwner): string | Execution {

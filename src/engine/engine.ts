@@ -3,13 +3,13 @@ import { VolleyError } from '../core/errors.ts';
 import type { Execution } from '../core/execution.ts';
 import { type Explanation, explain } from '../core/explain.ts';
 import type { Group } from '../core/group.ts';
-import { checkBoolean, checkObject, show } from '../core/numbers.ts';
+import { checkBoolean, checkNumber, checkObject, show } from '../core/numbers.ts';
 import type { TimeLeft } from '../core/predict.ts';
 import { PRIORITIES } from '../core/priority.ts';
-import type { GroupSpec } from '../core/spec.ts';
+import { EXECUTION_FIELDS, type GroupSpec } from '../core/spec.ts';
 import type { ToolState } from '../core/tool.ts';
 import type { AttemptUsage } from '../core/usage.ts';
-import type { ExecutionContext } from './context.ts';
+import { checkFunction, defaultToolName, type ExecutionContext } from './context.ts';
 import {
   checkEngineLimits,
   type EngineLimits,
@@ -23,7 +23,7 @@ import type { Job } from './job.ts';
 import { ProgressTracker } from './progress-tracker.ts';
 import { Runtime } from './runtime.ts';
 import type { ExecutionStatistics, ToolUsage } from './statistics.ts';
-import type { ToolFunction } from './task.ts';
+import type { TaskContext, ToolFunction } from './task.ts';
 
 export type { EngineLimits, EngineOptions };
 
@@ -46,6 +46,18 @@ export interface RefusedItem extends ExecutionContext {
   readonly isOptional?: boolean;
 }
 
+/** The type of the value that an item of a group ends with. */
+export type ItemValue<I> = I extends GroupItem ? Awaited<ReturnType<I['run']>> : never;
+
+/** Options of {@link ParallelExecutionEngine.map}: those of each execution, and how many may run at once. */
+export interface MapOptions extends Omit<ExecutionContext, 'id' | 'group'> {
+  /** Default: as many as the limits of the engine allow. */
+  readonly concurrency?: number;
+}
+
+const MAP_OPTIONS: ReadonlySet<string> = new Set(
+  [...EXECUTION_FIELDS, 'signal', 'concurrency'].filter((field) => field !== 'id' && field !== 'group'),
+);
 const CLOSE_OPTIONS: ReadonlySet<string> = new Set(['cancel']);
 
 /**
@@ -53,7 +65,7 @@ const CLOSE_OPTIONS: ReadonlySet<string> = new Set(['cancel']);
  *
  * ```ts
  * await using engine = new ParallelExecutionEngine({ maxConcurrency: 8 });
- * const page = engine.submit({ toolName: 'fetch' }, ({ signal }) => fetch(url, { signal }));
+ * const page = engine.submit(({ signal }) => fetch(url, { signal }), { toolName: 'fetch' });
  * console.log(await page.wait());
  * ```
  */
@@ -76,16 +88,58 @@ export class ParallelExecutionEngine implements AsyncDisposable {
   readonly progress: ProgressTracker;
 
   /** Submits a function. It is called once its dependencies and resources allow it, never before this returns. */
-  submit<T>(context: ExecutionContext, run: ToolFunction<T>): ExecutionHandle<T> {
+  submit<T>(run: ToolFunction<T>, options?: ExecutionContext): ExecutionHandle<T>;
+  /** The same, with the options first. */
+  submit<T>(context: ExecutionContext, run: ToolFunction<T>): ExecutionHandle<T>;
+  submit<T>(
+    first: ToolFunction<T> | ExecutionContext,
+    second?: ToolFunction<T> | ExecutionContext,
+  ): ExecutionHandle<T> {
     this.assertOpen();
-    return this.runtime.submit(context, run);
+    if (typeof first !== 'function') return this.runtime.submit(first, second as ToolFunction<T>);
+    return this.runtime.submit(second === undefined ? {} : (second as ExecutionContext), first);
+  }
+
+  /**
+   * Calls a function for every item of a list and returns the values in the order of the items. The first failure
+   * cancels the rest and rejects with its error.
+   */
+  async map<I, R>(
+    items: Iterable<I>,
+    run: (item: I, index: number, task: TaskContext) => R | PromiseLike<R>,
+    options: MapOptions = {},
+  ): Promise<R[]> {
+    if (typeof Object(items)[Symbol.iterator] !== 'function')
+      throw new VolleyError('INVALID_VALUE', `map takes a list, but it got ${show(items)}.`);
+    checkFunction(run);
+    checkObject('The options of map', options);
+    checkKnown('option of map', options, MAP_OPTIONS);
+    const { concurrency, toolName = defaultToolName(run), ...context } = options;
+    if (concurrency !== undefined)
+      checkNumber('concurrency', concurrency, { min: 1, integer: true, allowInfinity: true });
+    const group = this.submitAll(
+      Array.from(items, (item, index) => ({
+        ...context,
+        toolName,
+        run: (task: TaskContext) => run(item, index, task),
+      })),
+      { failFast: true, ...(concurrency !== undefined && { maxConcurrency: concurrency }) },
+    );
+    const outcomes = await group.outcomes();
+    const failed = outcomes.findIndex(({ status }) => status === 'failed');
+    const ended = failed === -1 ? outcomes.findIndex(({ status }) => status !== 'completed') : failed;
+    if (ended !== -1) await group.handles[ended]!.wait();
+    return outcomes.map((outcome) => (outcome as { value: R }).value);
   }
 
   /**
    * Submits a group: all of it or, on error, nothing. Its members may depend on each other in any order. A {@link
    * RefusedItem} has failed before this returns and takes no resources.
    */
-  submitAll(items: readonly (GroupItem | RefusedItem)[], options: GroupSpec = {}): GroupHandle {
+  submitAll<const T extends readonly (GroupItem | RefusedItem)[]>(
+    items: T,
+    options: GroupSpec = {},
+  ): GroupHandle<{ readonly [K in keyof T]: ItemValue<T[K]> }> {
     this.assertOpen();
     const { group, jobs } = this.runtime.submitAll(items, options);
     return new GroupHandle(this.runtime, group, jobs);

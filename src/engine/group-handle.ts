@@ -36,8 +36,8 @@ export interface GroupEnd {
   outcome: GroupOutcome | undefined;
 }
 
-/** Follows and controls the executions of one `submitAll`. */
-export class GroupHandle {
+/** Follows and controls the executions of one `submitAll`. `T` has the types of their values, in order. */
+export class GroupHandle<T extends readonly unknown[] = readonly unknown[]> {
   private readonly end: GroupEnd;
 
   /** @internal */
@@ -54,8 +54,8 @@ export class GroupHandle {
   }
 
   /** The handles, in the order in which the executions were given. */
-  get handles(): readonly ExecutionHandle[] {
-    return this.jobs;
+  get handles(): { readonly [K in keyof T]: ExecutionHandle<T[K]> } {
+    return this.jobs as { readonly [K in keyof T]: ExecutionHandle<T[K]> };
   }
 
   /** Resolves when the last execution of the group has settled. Never throws. */
@@ -66,9 +66,9 @@ export class GroupHandle {
   }
 
   /** The outcome of each execution, in the order in which they were given, when all have settled. Never throws. */
-  async outcomes(): Promise<Outcome[]> {
+  async outcomes(): Promise<{ -readonly [K in keyof T]: Outcome<T[K]> }> {
     await this.outcome();
-    return this.jobs.map((job) => job.currentOutcome());
+    return this.jobs.map((job) => job.currentOutcome()) as { -readonly [K in keyof T]: Outcome<T[K]> };
   }
 
   /** Calls back for every failed attempt of the group that will be retried. Replaces the previous callback. */
@@ -83,8 +83,8 @@ export class GroupHandle {
    * Calls back with the outcome of each execution of the group soon after it settles, including those already settled.
    * Replaces the previous callback. Cheaper than a promise per execution.
    */
-  onSettled(callback: (outcome: Outcome) => void): void {
-    this.runtime.settlements.follow(this.group, this.jobs, callback);
+  onSettled(callback: (outcome: Outcome<T[number]>) => void): void {
+    this.runtime.settlements.follow(this.group, this.jobs, callback as (outcome: Outcome) => void);
   }
 
   /** The progress of the group. */

@@ -34,6 +34,8 @@ export {
   type EngineLimits,
   type EngineOptions,
   type GroupItem,
+  type ItemValue,
+  type MapOptions,
   ParallelExecutionEngine,
   type RefusedItem,
 } from './engine.ts';
@@ -52,6 +54,6 @@ export {
   type ResourceManagerOptions,
 } from './resource-manager.ts';
 export type { DurationSummary, ExecutionStatistics, ToolUsage } from './statistics.ts';
-export type { Report, TaskContext, ToolFunction } from './task.ts';
+export type { Report, Submit, TaskContext, ToolFunction } from './task.ts';
 export { ToolFailure } from './tool-failure.ts';
 export type { MissedUpdates, ProgressUpdate } from './updates.ts';

@@ -14,7 +14,7 @@ import { Status } from '../core/status.ts';
 import type { AttemptUsage } from '../core/usage.ts';
 import { ChildHandle, checkNesting } from './children.ts';
 import type { Clock } from './clock.ts';
-import { checkContext, checkFunction, type ExecutionContext, toSpec } from './context.ts';
+import { checkContext, checkFunction, defaultToolName, type ExecutionContext, toSpec } from './context.ts';
 import type { GroupItem, RefusedItem } from './engine.ts';
 import type { ProgressStream } from './event-log.ts';
 import { type GroupEnd, groupOutcome, type RetryNotice, Settlements } from './group-handle.ts';
@@ -77,7 +77,7 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
     const requestedAt = this.lanes.requestTurn();
     // A deadline counts from its own submission, however busy the caller was since the first of this turn.
     const now = context.deadlineMs === undefined ? requestedAt : this.clock.now();
-    this.scheduler.submit(job, toSpec(context, this), now);
+    this.scheduler.submit(job, toSpec(context, this, run), now);
     if (context.signal !== undefined) this.linkSignals([job as Job], [context]);
     return job;
   }
@@ -97,7 +97,7 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
       checkContext(item);
       const run = item.run === undefined && 'error' in item ? neverCalled : item.run!;
       checkFunction(run);
-      specs.push(toSpec(item, this));
+      specs.push(toSpec(item, this, run));
       const job = new Job(this, run);
       jobs.push(job);
       if (item.isOptional === true) job.withExtras().isOptional = true;
@@ -251,8 +251,8 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
     checkContext(context);
     checkFunction(run);
     checkNesting(parent, context.dependsOn, (id) => this.scheduler.graph.find(id) as Job | undefined);
-    const { priority = PRIORITIES[parent.job.level]! } = context;
-    const child = this.submit({ ...context, priority }, inThisContext(run));
+    const { priority = PRIORITIES[parent.job.level]!, toolName = defaultToolName(run) } = context;
+    const child = this.submit({ ...context, priority, toolName }, inThisContext(run));
     parent.adopt(child as Job);
     return new ChildHandle(parent, child);
   }

@@ -9,6 +9,12 @@ import type { Outcome } from './outcome.ts';
 /** The function of an execution. A retry calls it again. */
 export type ToolFunction<T = unknown> = (task: TaskContext) => T | PromiseLike<T>;
 
+/** Submits a function: `submit(run, options)`, or `submit(options, run)`. */
+export interface Submit {
+  <T>(run: ToolFunction<T>, options?: ExecutionContext): ExecutionHandle<T>;
+  <T>(context: ExecutionContext, run: ToolFunction<T>): ExecutionHandle<T>;
+}
+
 /** The argument of a running function; all of it can be destructured. */
 export interface TaskContext {
   /** The id of the execution. */
@@ -45,7 +51,7 @@ export interface TaskContext {
    * and locks are lent, so that nesting cannot deadlock; they are taken back before the last such wait returns.
    * Unsettled children are cancelled if this attempt fails or is stopped.
    */
-  readonly submit: <T>(context: ExecutionContext, run: ToolFunction<T>) => ExecutionHandle<T>;
+  readonly submit: Submit;
   /**
    * Waits for a promise while the resources and locks of this attempt are lent, as it does for a child. For work that
    * others submitted to the engine on its behalf.
@@ -167,7 +173,10 @@ export class Task implements TaskContext {
   }
 
   get submit(): TaskContext['submit'] {
-    return (context, run) => this.owner.submitChild(this, context, run);
+    return <T>(first: ToolFunction<T> | ExecutionContext, second: ToolFunction<T> | ExecutionContext = {}) =>
+      typeof first === 'function'
+        ? this.owner.submitChild(this, second as ExecutionContext, first)
+        : this.owner.submitChild(this, first, second as ToolFunction<T>);
   }
 
   adopt(child: Job): void {

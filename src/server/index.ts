@@ -1,7 +1,7 @@
 /**
- * The server as a library, under `volley/server`: apart from the rest, so that who runs no server loads nothing of it.
+ * The HTTP API and the dashboard as a library. Programs that run no server load nothing of it.
  *
- * @module server
+ * @module volley/server
  */
 export type { HubOptions } from './events/event-hub.ts';
 export { type Log, type LogLevel, type LogOptions, openLog } from './log/log.ts';

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite';
 import { VolleyError } from '../core/errors.ts';
+import { shellQuote } from '../core/shell-quote.ts';
 import type { BatchTable } from './batch-table.ts';
 import { livesAsSeenBy, type ProcessIdentity, steadyMs } from './process-identity.ts';
 import type { LeaseHolder } from './records.ts';
@@ -224,7 +225,7 @@ function heldError(batch: string, holder: LeaseHolder): VolleyError {
   return new VolleyError(
     'BATCH_HELD',
     `The batch ${JSON.stringify(batch)} is being run by process ${pid} on ${host}, since ${new Date(since).toISOString()}. ` +
-      'Wait for it to finish, or stop it. Other batches can run meanwhile.',
+      `Follow it with volley watch --batch ${shellQuote(batch)}, wait for it to end, or stop it. Other batches can run meanwhile.`,
     { batch, holder },
   );
 }

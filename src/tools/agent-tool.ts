@@ -45,6 +45,14 @@ export interface ParallelAgentTool<I = unknown, O = unknown>
   reportProgress?(progress: number, message?: string): void | PromiseLike<void>;
 }
 
+/** What callers give a tool: the arguments that its schema accepts. */
+export type ToolInput<T> =
+  T extends Tool<infer _I, infer _O, infer A> ? A : T extends ParallelAgentTool<infer I> ? I : unknown;
+
+/** What callers of a tool get: its result. */
+export type ToolOutput<T> =
+  T extends Tool<infer _I, infer O> ? O : T extends ParallelAgentTool<infer _I, infer O> ? O : unknown;
+
 const SAME_FIELDS: readonly SameField[] = [
   'conflictsWith',
   'idempotent',

@@ -7,8 +7,9 @@ import { retryPolicy } from '../core/retry.ts';
 import type { RunLimits, ToolCode, ToolRun } from '../runners/runner.ts';
 import { cacheProblem } from './cache-inputs.ts';
 import { checkNeeds } from './needs.ts';
-import { compileSchema } from './schema.ts';
-import type { Isolation, Tool, ToolDefinition } from './tool.ts';
+import { compileSchema, type ToolSchema } from './schema.ts';
+import type { ResultWith, ReturnableBy, SchemaInput, SchemaOutput } from './schema-types.ts';
+import type { InferredToolDefinition, Isolation, Tool, ToolDefinition } from './tool.ts';
 
 const NAME = /^[A-Za-z_][\w.-]{0,127}$/;
 const ISOLATIONS: readonly Isolation[] = ['inline', 'thread', 'process'];
@@ -24,7 +25,9 @@ const LIMITS = new Set<string>([...PROCESS_LIMITS, 'resultBytes']);
 const BRAND = Symbol.for('volley.tool');
 
 /**
- * Describes a tool, and checks the description: a mistake is found here, not at the first call.
+ * Describes a tool, and checks the description: a mistake is found here, not at the first call. The schemas determine
+ * the types of its input and result; a JSON Schema does if it is written as a literal. This form is for types that are
+ * given, as in `defineTool<Input, Result>({ … })`.
  *
  * ```ts
  * const resize = defineTool({
@@ -36,7 +39,23 @@ const BRAND = Symbol.for('volley.tool');
  * });
  * ```
  */
-export function defineTool<I = unknown, O = unknown>(definition: ToolDefinition<I, O>): Tool<I, O> {
+export function defineTool<I = never, O = unknown>(
+  definition: [I] extends [never] ? never : ToolDefinition<NoInfer<I>, O>,
+): Tool<I, O>;
+/** Without an input schema, the function determines the type of the input. */
+export function defineTool<I, const Out extends ToolSchema | undefined, R extends ReturnableBy<Out>>(
+  definition: InferredToolDefinition<I, undefined, Out, R>,
+): Tool<I, ResultWith<Out, R>>;
+/** With one, the schema does. */
+export function defineTool<
+  const In extends ToolSchema,
+  const Out extends ToolSchema | undefined,
+  R extends ReturnableBy<Out>,
+>(
+  definition: InferredToolDefinition<SchemaOutput<In>, In, Out, R>,
+): Tool<SchemaOutput<In>, ResultWith<Out, R>, SchemaInput<In>>;
+export function defineTool<I, O>(given: unknown): Tool<I, O> {
+  const definition = given as ToolDefinition<I, O>;
   if (typeof definition !== 'object' || definition === null)
     throw new VolleyError('INVALID_TOOL', `A tool is defined by an object, but this is ${show(definition)}.`);
   const { name } = definition;

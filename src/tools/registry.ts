@@ -41,6 +41,19 @@ interface Entry {
   readonly source: ParallelAgentTool | undefined;
 }
 
+/** The names of the tools that `builtinTools` makes. */
+export const BUILTIN_TOOLS: ReadonlySet<string> = new Set([
+  'read_file',
+  'write_file',
+  'list_directory',
+  'search_files',
+  'code_analyzer_tool',
+  'http_request',
+  'shell',
+  COMPUTE,
+  RUN_PROGRAM,
+]);
+
 const EXCLUDED = 'the allow and deny lists exclude it';
 
 /** The callable tools, by name. */
@@ -128,6 +141,12 @@ export class ToolRegistry {
     return [...this.toolSources.values()];
   }
 
+  /** Whether this very tool is registered: another may have its name. */
+  includes(tool: Tool | ParallelAgentTool): boolean {
+    const known = this.entries.get(tool.name);
+    return known !== undefined && (known === tool || this.sources.get(known) === tool);
+  }
+
   /** Returns the tool with that name if it exists and may be called; throws otherwise. */
   resolve(name: string): Tool {
     const tool = this.entries.get(name) ?? this.standIn(name);
@@ -200,8 +219,9 @@ export class ToolRegistry {
     if (reason !== undefined) {
       return new VolleyError('TOOL_NOT_ALLOWED', `The tool ${name} may not be called: ${reason}.`, { name });
     }
-    const hint =
-      close !== undefined
+    const hint = BUILTIN_TOOLS.has(name)
+      ? 'it is built in, but not registered: coordinator.register(builtinTools()), with builtinTools from "volley/tools".'
+      : close !== undefined
         ? `did you mean ${close}?`
         : callable.length === 0
           ? 'none is registered.'

@@ -240,7 +240,9 @@ export interface SchemaIssue {
 }
 
 /** A validator, whatever the schema was written in. */
-export interface CompiledSchema<T = unknown> {
+export interface CompiledSchema<T = unknown, A = T> {
+  /** Never set. Carries the type of the values that it accepts. */
+  readonly '~accepts'?: A;
   /** For discovery; undefined if a Standard Schema cannot be converted to JSON Schema. */
   readonly jsonSchema: JsonSchema | undefined;
   /** The parsed value (a Standard Schema may change it), or the violated rules. */

@@ -92,33 +92,46 @@ export interface ToolProperties<I> {
   readonly limitedAs?: string;
 }
 
-/** The argument of {@link defineTool}: a function, or a module that exports one. */
-export type ToolDefinition<I, O> = ToolProperties<I> & {
+/** The schemas of a tool. */
+interface ToolSchemas<In, Out> {
   /** Any Standard Schema (zod, valibot, …) or a JSON Schema. Without one, any input is accepted. */
-  readonly input?: ToolSchema<I>;
+  readonly input?: In;
   /** The schema of its result; a result that does not match fails the call. */
-  readonly output?: ToolSchema<O>;
-} & (
-    | {
-        /**
-         * The function. For a thread or process its source code is sent, so it must import everything it uses; set
-         * `module` if that is too limiting.
-         */
-        readonly run: ToolRun<I, O>;
-      }
-    | {
-        /** The URL of a module, such as `new URL('./resize.mjs', import.meta.url)`. */
-        readonly module: string | URL;
-        /** The export to call. Default `default`. */
-        readonly exportName?: string;
-      }
-  );
+  readonly output?: Out;
+}
 
-/** A tool with a validated definition. Created by {@link defineTool}. */
-export interface Tool<I = unknown, O = unknown> {
+/** The code of a tool. */
+type ToolBody<I, R> =
+  | {
+      /**
+       * The function. For a thread or process its source code is sent, so it must import everything it uses; set
+       * `module` if that is too limiting.
+       */
+      readonly run: ToolRun<I, R>;
+    }
+  | {
+      /** The URL of a module, such as `new URL('./resize.mjs', import.meta.url)`. */
+      readonly module: string | URL;
+      /** The export to call. Default `default`. */
+      readonly exportName?: string;
+    };
+
+/** The argument of {@link defineTool}: a function, or a module that exports one. */
+export type ToolDefinition<I, O> = ToolProperties<I> &
+  ToolSchemas<ToolSchema<I>, ToolSchema<O>> &
+  ToolBody<I, O>;
+
+/** The same with the types of its schemas. The function takes `I` and returns `R`. */
+export type InferredToolDefinition<I, In, Out, R> = ToolProperties<I> & ToolSchemas<In, Out> & ToolBody<I, R>;
+
+/**
+ * A tool with a validated definition. Created by {@link defineTool}. Its function takes `I` and returns `O`; callers
+ * give `A`, from which the input schema makes `I`.
+ */
+export interface Tool<I = unknown, O = unknown, A = I> {
   readonly name: string;
   readonly description: string;
-  readonly input: CompiledSchema<I>;
+  readonly input: CompiledSchema<I, A>;
   readonly output: CompiledSchema<O> | undefined;
   readonly resources: ResourceNeeds<I> | undefined;
   readonly priority: Priority | undefined;

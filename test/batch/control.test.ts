@@ -45,6 +45,29 @@ describe('start', () => {
     expect(calls.begun).toEqual(['a', 'b', 'c']);
   });
 
+  it('has one truth in its status, right after the start and later', async () => {
+    const calls = new HeldCalls();
+    const { ask, executor, store } = await openRig([calls.tool('held', { idempotent: true })]);
+    await ask('add_batch', { tasks: ['a', 'b', 'c', 'd', 'e', 'f'].map((key) => held(key)) });
+    await ask('start', { max_concurrent: 5 });
+    await calls.started('e');
+    const { data, text } = await ask('status');
+    expect(data).toMatchObject({ counts: { running: 5, open: 1 }, more_running: 2 });
+    expect(data['running']).toHaveLength(3);
+    expect(text).toContain('Running now (5):');
+    expect(text).toContain('- and 2 more');
+    expect((await ask('status', { detailed: true })).data['running']).toHaveLength(5);
+    expect((await ask('list')).data).toMatchObject({ batches: [{ counts: { running: 5, open: 1 } }] });
+    expect(await executor.view()).toMatchObject({ counts: { running: 5, open: 1 }, total: 6 });
+    // Another process sees the same as soon as it is stored.
+    const other = new BatchExecutor({ coordinator: () => Promise.reject(new Error('unused')), store });
+    await expect.poll(async () => (await other.view())?.counts).toMatchObject({ running: 5, open: 1 });
+    const elsewhere = await other.handle({ action: 'status' });
+    expect(elsewhere.data).toMatchObject({ counts: { running: 5 }, more_running: 2 });
+    for (const key of ['a', 'b', 'c', 'd', 'e', 'f']) calls.finish(key);
+    await ask('wait');
+  });
+
   it('chooses the concurrency by the kind of work', async () => {
     const tools = [
       defineTool({ name: 'remote', resources: { network: true }, run: () => 1 }),

@@ -52,6 +52,17 @@ async function ranBatch(): Promise<Rig> {
 const contentOf = ({ folder }: Rig, file: string) => readFileSync(join(folder, file), 'utf8');
 
 describe('export', () => {
+  it('begins a CSV file with a byte order mark if asked, and only such a file', async () => {
+    const rig = await ranBatch();
+    await rig.ask('export', { output_file: 'plain.csv' });
+    await rig.ask('export', { output_file: 'excel.csv', bom: true });
+    expect(contentOf(rig, 'excel.csv')).toBe(`\ufeff${contentOf(rig, 'plain.csv')}`);
+    expect(await rig.executor.handle({ action: 'export', output_file: 'a.json', bom: true })).toMatchObject({
+      ok: false,
+      error: { code: 'INVALID_REQUEST' },
+    });
+  });
+
   it('writes CSV that reads back, in which nothing begins as a formula', async () => {
     const rig = await ranBatch();
     const answer = await rig.ask('export', { format: 'csv', output_file: 'out.csv' });

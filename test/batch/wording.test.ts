@@ -4,6 +4,7 @@ import { HeldCalls, openRig } from './support/rig.ts';
 /** Without times, sizes of this machine and process ids. */
 function plain(text: string): string {
   return text
+    .replace(/\b\d{4}-\d\d-\d\dT\S+Z/g, '<time>')
     .replace(/\b\d+(\.\d+)? (ms|s|min)\b/g, '… s')
     .replace(/\b[\d.]+ tasks a second.*/g, '… tasks a second.')
     .replace(/at most \d+ at once/g, 'at most … at once')

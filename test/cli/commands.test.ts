@@ -257,7 +257,7 @@ describe('run --dry-run', () => {
 describe('explain', () => {
   it('tells what became of a task, and why one waits', SLOW, async () => {
     const folder = folderWith(files);
-    await say(folder, ['add-batch', 'tasks.json']);
+    await say(folder, ['add-batch', 'tasks.json', '--batch', 'default']);
     expect((await say(folder, ['explain', 'c'])).stdout).toBe(
       'c (read_file) is open.\n  It is waiting for b (open). The batch is not running. Run it with: volley start\n',
     );

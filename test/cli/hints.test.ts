@@ -12,6 +12,15 @@ describe('rewriteAnswer', () => {
     expect(shown).toMatch(/^It has 1 task\. .+\nThe end\.$/);
   });
 
+  it('wraps a hint on a narrow terminal, and nothing else', () => {
+    const long = 'a long line of a result that stays as it is, however narrow the terminal may be';
+    const shown = rewriteAnswer(`${long}\n${hintText('retryFailed')}`, { batch: 'audit' }, { env: {} }, 40);
+    const [first, ...rest] = shown.split('\n');
+    expect(first).toBe(long);
+    expect(rest.length).toBeGreaterThan(1);
+    for (const line of rest) expect(line.length).toBeLessThanOrEqual(40);
+  });
+
   it('leaves a hint within a line, and everything else, as it is', () => {
     const text = `The tool wrote: ${hintText('retry')} Then it failed.`;
     expect(rewriteAnswer(text, {}, { env: {} })).toBe(text);

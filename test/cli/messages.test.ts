@@ -46,7 +46,6 @@ const REFUSED: readonly (readonly string[])[] = [
   ['serve', '--port', '99999'],
   ['serve', '--log-level', 'loud'],
   ['cancel'],
-  ['clear'],
   ['simulate', '--max-concurrent', '0'],
   ['simulate', '--assume', 'long'],
   ['start', '--timeout', 'soon'],

@@ -32,7 +32,7 @@ describe('run', () => {
     async (format, text) => {
       const folder = folderWith({ [`a.${format}`]: text });
       const said = await say(folder, ['run', `a.${format}`]);
-      expect(said).toMatchObject({ status: 0, stderr: '' });
+      expect(said).toMatchObject({ status: 0, stderr: expect.stringMatching(/^a: running 2 tasks\n/) });
       expect(said.stdout.endsWith('[\n  2,\n  4\n]\n')).toBe(true);
       const again = await say(folder, ['run', `a.${format}`, '--json']);
       expect(JSON.parse(again.stdout).data).toMatchObject({ returned: [2, 4], counts: { completed: 4 } });
@@ -60,7 +60,8 @@ describe('run', () => {
     expect(said.stderr).toContain('which the batch keeps: two.');
     expect(said.stderr).toContain('volley clear --batch a first');
     await say(folder, ['clear', '--batch', 'a']);
-    expect(await say(folder, ['run', 'a.json'])).toMatchObject({ status: 0, stderr: '' });
+    const cleared = await say(folder, ['run', 'a.json']);
+    expect(cleared).toMatchObject({ status: 0, stderr: expect.not.stringContaining('note') });
   });
 
   it('tells each mistake once, where it was made', SLOW, async () => {
@@ -250,17 +251,42 @@ describe('the summary of a run', () => {
 
 describe('add-batch', () => {
   it(
-    'adds what run takes for the same tasks, also where they have no ids, and adds them again if told to',
+    'adds the tasks that run takes, to the batch that run uses, also if they have no ids',
     SLOW,
     async () => {
       const { id: _, ...task } = read('one', 'a.json');
       const folder = folderWith({ 'a.json': fileOf([task, task]) });
-      await say(folder, ['add-batch', 'a.json', '--batch', 'a']);
+      await say(folder, ['add-batch', 'a.json']);
       expect(await say(folder, ['run', 'a.json'])).toMatchObject({ status: 0 });
-      expect(await batches(folder)).toMatchObject([{ counts: { completed: 2, open: 0 } }]);
-      const both = [0, 1].map(() => say(folder, ['add-batch', 'a.json', '--batch', 'a']));
-      expect(await Promise.all(both)).toMatchObject([{ status: 0 }, { status: 0 }]);
-      expect(await batches(folder)).toMatchObject([{ counts: { completed: 2, open: 4 } }]);
+      expect(await batches(folder)).toMatchObject([{ batch: 'a', counts: { completed: 2, open: 0 } }]);
+    },
+  );
+
+  it(
+    'refuses tasks that the batch has already, with and without ids, and says what to do',
+    SLOW,
+    async () => {
+      const { id: _, ...task } = read('one', 'a.json');
+      const folder = folderWith({
+        'a.json': fileOf([task, task]),
+        'b.json': fileOf([task, { ...task, name: 'new' }]),
+        'c.json': fileOf([read('one', 'c.json')]),
+      });
+      await say(folder, ['add-batch', 'a.json']);
+      await say(folder, ['add-batch', 'c.json']);
+      for (const [argv, words] of [
+        [['a.json'], 'has these 2 tasks'],
+        [['b.json', '--batch', 'a'], 'has 1 of these 2 tasks'],
+        [['c.json'], '"one"'],
+      ] as const) {
+        const said = await say(folder, ['add-batch', ...argv, '--json']);
+        expect(said.status).toBe(2);
+        const { error } = JSON.parse(said.stdout);
+        expect(error.code).toBe('DUPLICATE_ID');
+        expect(error.message).toContain(words);
+      }
+      expect((await say(folder, ['add-batch', 'a.json'])).stderr).toContain('use volley run a.json.');
+      expect(await batches(folder)).toMatchObject([{ counts: { open: 2 } }, { counts: { open: 1 } }]);
     },
   );
 
@@ -269,7 +295,7 @@ describe('add-batch', () => {
     const folder = folderWith({ 'a.json': tasks });
     const said = await say(folder, ['add-batch', 'a.json']);
     expect(said).toMatchObject({ status: 0, stdout: expect.stringContaining('to the batch "mine"') });
-    expect(said.stderr).toContain('tell volley start: max_concurrent and fail_fast.');
+    expect(said.stderr).toContain('the settings max_concurrent and fail_fast of the file');
   });
 });
 
@@ -296,7 +322,7 @@ describe('what a command says to do next', () => {
     const folder = folderWith({ 'a.json': fileOf([read('one', 'missing')]) });
     const added = await say(folder, ['add-batch', 'a.json', '--batch', "it's $& mine"]);
     expect(added.stdout).toContain("Run it with: volley start --batch 'it'\\''s $& mine'\n");
-    await say(folder, ['add-batch', 'a.json']);
+    await say(folder, ['add-batch', 'a.json', '--batch', 'default']);
     await say(folder, ['start', '--batch', "it's $& mine"]);
     const waited = await say(folder, ['wait', '--batch', "it's $& mine"]);
     expect(waited.stdout).toContain("volley retry --batch 'it'\\''s $& mine' reopens them.");
@@ -310,12 +336,11 @@ describe('a batch that nobody named', () => {
     expect(await say(folder, ['clear'])).toMatchObject({ status: 0 });
     await say(folder, ['run', 'a.json']);
     await say(folder, ['add', '--batch', 'a', '--function', 'read_file', '--params', '{"path":"a.json"}']);
-    for (const argv of [['clear'], ['cancel', '--all']]) {
-      expect(await say(folder, argv)).toMatchObject({
-        status: 2,
-        stderr: expect.stringMatching(/"a".* --batch\.\n$/),
-      });
-    }
+    expect(await say(folder, ['clear'])).toMatchObject({ status: 0, stdout: expect.stringContaining('"a"') });
+    expect(await say(folder, ['cancel', '--all'])).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('"a"'),
+    });
     expect(await batches(folder)).toMatchObject([{ counts: { completed: 1, open: 1 } }]);
     expect(await say(folder, ['status'])).toMatchObject({ status: 0 });
     expect((await say(folder, ['help', 'clear'])).stdout).toContain('(default: "default")');
@@ -328,11 +353,39 @@ describe('what is not there', () => {
     const folder = folderWith({ 'a.json': fileOf([read('one', 'a.json')]) });
     expect(await say(folder, ['clear', '--batch', 'b'])).toMatchObject({
       status: 0,
-      stdout: 'There is no batch "b". Nothing to clear.\n',
+      stdout: 'Nothing to clear. There is no batch "b". There are no batches yet.\n',
     });
     await say(folder, ['run', 'a.json']);
     const behind = await say(folder, ['results', '--id', 'one', '--offset', '9999']);
     expect(behind.stdout).toMatch(/^The result of one .* 9999 .*\n$/);
+  });
+});
+
+describe('status and list', () => {
+  it('answer in an empty folder', SLOW, async () => {
+    for (const command of ['status', 'list']) {
+      const folder = folderWith();
+      expect(await say(folder, [command])).toEqual({
+        status: 0,
+        stdout: 'No batches yet. Add tasks first.\n',
+        stderr: '',
+      });
+      expect(existsSync(join(folder, '.volley'))).toBe(false);
+    }
+    expect(await say(folderWith(), ['status', '--batch', 'nope'])).toMatchObject({ status: 2 });
+  });
+
+  it('show the state and the times of each batch', SLOW, async () => {
+    const folder = folderWith({ 'a.json': fileOf([read('one', 'a.json')]) });
+    await say(folder, ['run', 'a.json']);
+    await say(folder, ['add-batch', 'a.json', '--batch', 'b']);
+    const { stdout } = await say(folder, ['list']);
+    expect(stdout).toMatch(/^- "a" has ended, 1 task: 1 completed; started \S+Z, took \d+(\.\d+)? \w+$/m);
+    expect(stdout).toMatch(/^- "b" has not started, 1 task: 1 open; created \S+Z$/m);
+    expect(await batches(folder)).toMatchObject([
+      { batch: 'a', state: 'idle', started_at: expect.any(String), ended_at: expect.any(String) },
+      { batch: 'b', state: 'idle', created_at: expect.any(String) },
+    ]);
   });
 });
 

@@ -5,6 +5,7 @@ import { onTestFinished } from 'vitest';
 import { defaultConfig, type VolleyConfig } from '../../src/config/config.ts';
 import type { CallResult } from '../../src/coordinator/call.ts';
 import { ParallelToolCoordinator } from '../../src/coordinator/coordinator.ts';
+import { builtinTools } from '../../src/tools/builtin/all.ts';
 import { defineTool } from '../../src/tools/define-tool.ts';
 
 /** An empty folder that is gone after the test. */
@@ -21,6 +22,7 @@ export function openTestCoordinator(change: (config: VolleyConfig) => VolleyConf
 } {
   const folder = temporaryFolder();
   const coordinator = new ParallelToolCoordinator({ config: change(defaultConfig(folder)) });
+  coordinator.register(builtinTools());
   onTestFinished(() => coordinator.close({ cancel: true }));
   return { coordinator, folder };
 }

@@ -7,6 +7,7 @@ import { parseTaskFile } from '../../src/cli/input/task-file.ts';
 import { defaultConfig } from '../../src/config/config.ts';
 import { ParallelToolCoordinator } from '../../src/coordinator/coordinator.ts';
 import { openStore } from '../../src/store/sqlite-store.ts';
+import { builtinTools } from '../../src/tools/builtin/all.ts';
 import { pages } from './markdown.ts';
 
 const FORMATS = ['json', 'jsonl', 'yaml', 'toml'];
@@ -16,6 +17,7 @@ const forAgents = blocksOf('docs/agents.md').filter(({ text }) => text.includes(
 
 async function executorIn(folder: string): Promise<BatchExecutor> {
   const coordinator = new ParallelToolCoordinator({ config: defaultConfig(folder) });
+  coordinator.register(builtinTools());
   const store = await openStore(join(folder, 'volley.db'));
   const executor = new BatchExecutor({ coordinator, store });
   onTestFinished(async () => {

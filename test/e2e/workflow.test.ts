@@ -61,7 +61,9 @@ describe('the command line', () => {
       { id: 'd', function: 'note', params: { text: 'd', fail: true } },
       { id: 'e', function: 'note', params: { text: 'e' }, depends_on: ['d'] },
     ]);
-    expect(await runBuilt(folder, ['add-batch', '-'], { input: tasks })).toMatchObject({ status: 0 });
+    expect(await runBuilt(folder, ['add-batch', '-', '--batch', 'default'], { input: tasks })).toMatchObject({
+      status: 0,
+    });
 
     const started = await runBuilt(folder, ['start', '--max-concurrent', '5', '--timeout', '300']);
     expect(started.status).toBe(1);
@@ -164,6 +166,40 @@ describe('the command line', () => {
     expect(await runBuilt(folder, ['run', 'work.json'])).toMatchObject({ status: 0 });
     expect(linesOf(folder, 'end ')).toHaveLength(8);
   });
+
+  it(
+    'at the second interrupt puts back what may run again, and cancels the rest until a retry',
+    SLOW,
+    async () => {
+      const tasks = [
+        { id: 'again', function: 'note', params: { text: 'again', until: 'go' } },
+        { id: 'pay', function: 'once', params: { text: 'pay', ms: 600_000 } },
+      ];
+      const folder = project({ ...files, 'work.json': JSON.stringify(tasks) });
+      await trustFolder(folder);
+      const child = startBuilt(folder, ['run', 'work.json']);
+      const heard = new Promise<void>((resolve) => {
+        let said = '';
+        child.stderr!.on('data', (text: Buffer) => {
+          said += text.toString();
+          if (said.includes('Press Ctrl-C again to cancel them')) resolve();
+        });
+      });
+      const ended = endOf(child);
+      await untilLines(folder, 'start ', 2);
+      child.kill('SIGINT');
+      await heard;
+      child.kill('SIGINT');
+      const { status, stdout } = await ended;
+      expect(status).toBe(130);
+      expect(stdout).toMatch(/1 cancelled.*1 not finished/);
+      expect(stdout).toContain('volley retry --batch work');
+      writeFileSync(join(folder, 'go'), '');
+      const second = await runBuilt(folder, ['run', 'work.json', '--json']);
+      expect(JSON.parse(second.stdout).data.counts).toMatchObject({ completed: 1, cancelled: 1 });
+      expect(linesOf(folder, 'start pay')).toHaveLength(1);
+    },
+  );
 
   it.each([
     [['stauts'], 'Did you mean status?'],

@@ -12,7 +12,6 @@ function untyped(context: unknown): ExecutionContext {
 
 const CASES: [string, string, unknown][] = [
   ['no context', 'INVALID_VALUE', undefined],
-  ['no tool name', 'INVALID_VALUE', {}],
   ['an empty tool name', 'INVALID_VALUE', { toolName: '' }],
   ['a tool name that is a number', 'INVALID_VALUE', { toolName: 7 }],
   ['an empty id', 'INVALID_ID', { toolName: 't', id: '' }],

@@ -7,6 +7,7 @@ import { defaultConfig, type VolleyConfig } from '../../src/config/config.ts';
 import { userSecret, userSecretFile } from '../../src/config/user-secret.ts';
 import { ParallelToolCoordinator } from '../../src/coordinator/coordinator.ts';
 import { openStore } from '../../src/store/sqlite-store.ts';
+import { builtinTools } from '../../src/tools/builtin/all.ts';
 import { change } from '../store/support/raw.ts';
 
 function temporaryFolder(): string {
@@ -23,6 +24,7 @@ async function read(folder: string, configure: (config: VolleyConfig) => VolleyC
   const config = configure(defaultConfig(folder));
   const store = await openStore(join(folder, '.volley/volley.db'));
   const coordinator = new ParallelToolCoordinator({ config });
+  coordinator.register(builtinTools());
   const executor = new BatchExecutor({ coordinator, store });
   const batch = `b${++runs}`;
   try {
@@ -155,6 +157,7 @@ describe('the secret of the cache', () => {
     onTestFinished(() => void vi.unstubAllEnvs());
     userSecret();
     const coordinator = new ParallelToolCoordinator({ config: defaultConfig(home) });
+    coordinator.register(builtinTools());
     onTestFinished(() => coordinator.close());
     const call = { name: 'read_file', arguments: { path: 'volley/cache-key.json' } };
     expect(await coordinator.executeSingle(call)).toMatchObject({

@@ -9,6 +9,7 @@ import {
   ParallelExecutionEngine,
   ParallelToolCoordinator,
 } from '../../src/index.ts';
+import { builtinTools } from '../../src/tools/builtin/index.ts';
 import { gate } from './support.ts';
 
 /** The integration tests of the document that asked for the engine, against the public classes alone. */
@@ -174,6 +175,7 @@ function openCoordinator(engine: { readonly maxConcurrency?: number } = {}): {
   const coordinator = new ParallelToolCoordinator({
     config: { ...config, engine: { ...config.engine, ...engine } },
   });
+  coordinator.register(builtinTools());
   onTestFinished(() => coordinator.close({ cancel: true }));
   return { coordinator, folder };
 }

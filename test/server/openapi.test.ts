@@ -7,6 +7,7 @@ type Schema = Record<string, unknown>;
 interface Operation {
   readonly summary?: string;
   readonly tags?: readonly string[];
+  readonly security?: readonly object[];
   readonly parameters?: readonly { name: string; in: string; required: boolean; schema: Schema }[];
   readonly requestBody?: { content: Record<string, { schema: Schema }> };
   readonly responses: Record<string, { description: string; content?: Record<string, { schema: Schema }> }>;
@@ -34,6 +35,8 @@ test('the description is OpenAPI 3.1, and every operation has what a reader need
       const about = `${method} ${path}`;
       expect(operation.summary, about).toEqual(expect.any(String));
       expect(operation.tags, about).toHaveLength(1);
+      // Also where none is needed: an empty list.
+      expect(operation.security, about).toEqual(expect.any(Array));
       expect(Object.keys(operation.responses).length, about).toBeGreaterThan(0);
       const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
       const declared = (operation.parameters ?? []).filter((one) => one.in === 'path');

@@ -81,10 +81,10 @@ export const ACTIONS = [
   },
   {
     name: 'list',
-    summary: 'List all batches with their counts',
+    summary: 'List all batches with their state, counts and times',
     scope: 'read',
     hints: { readOnly: true },
-    cli: { summary: 'List all batches with their counts', group: 'look' },
+    cli: { summary: 'List all batches with their state, counts and times', group: 'look' },
     load: async () => (await import('./list.ts')).listAction,
   },
   {

@@ -33,7 +33,7 @@ export const cancelAction = defineAction({
   },
   run: async ({ batch, ids, all }, context) => {
     if ((ids === undefined) === (all === undefined))
-      throw new VolleyError('INVALID_REQUEST', 'Pass either "ids" or "all": true.');
+      throw new VolleyError('INVALID_REQUEST', 'Name the tasks ("ids"), or cancel all of them ("all").');
     await findBatch(context, batch);
     if (ids !== undefined) await findTasks(context, batch, ids);
     const cancelled = await cancelTasks(context, batch, ids ?? 'all');

@@ -1,7 +1,10 @@
 import { z } from 'zod';
+import { spanText } from '../../core/words.ts';
+import type { BatchRecord } from '../../store/records.ts';
 import { countsText } from '../counts.ts';
 import { holderText } from '../run/holder-requests.ts';
 import { linesText } from '../text.ts';
+import { standingOf } from '../view.ts';
 import { defineAction } from './define-action.ts';
 
 /** Only the latest are listed. */
@@ -10,40 +13,62 @@ const MAX_LISTED = 50;
 export const listAction = defineAction({
   name: 'list',
   order: 100,
-  summary: 'List all batches with their counts',
+  summary: 'List all batches with their state, counts and times',
   scope: 'read',
   hints: { readOnly: true },
   schema: z.strictObject({}),
   cli: { group: 'look', examples: ['volley list', 'volley list --json'] },
   run: async (_, { store, runs }) => {
     const all = await store.batches();
-    const batches = all.slice(-MAX_LISTED).map((record) => {
-      const { name, counts, createdAt } = record;
-      const isHere = runs.current(name) !== undefined;
+    const listed = all.slice(-MAX_LISTED).map((record) => {
       const holder = runs.otherHolder(record);
-      return {
-        batch: name,
-        counts,
-        created_at: new Date(createdAt).toISOString(),
-        state: isHere ? 'running' : holder === undefined ? 'idle' : 'elsewhere',
-        ...(holder !== undefined && { holder }),
-      };
+      return { ...record, ...standingOf(record, { runs }), holder };
     });
-    const lines = batches.map(({ batch, counts, state, holder }) => {
-      const where =
-        holder === undefined ? (state === 'running' ? ', running' : '') : `, run by ${holderText(holder)}`;
-      return `- "${batch}": ${countsText(counts)}${where}`;
-    });
-    const more = all.length - batches.length;
+    const more = all.length - listed.length;
     return {
       text: linesText(
         all.length === 0
           ? 'No batches yet. Add tasks first.'
           : `${all.length} ${all.length === 1 ? 'batch' : 'batches'}:`,
-        lines,
+        listed.map(batchLine),
         more > 0 ? `and ${more} older` : undefined,
       ),
-      data: { total: all.length, batches },
+      data: { total: all.length, batches: listed.map(batchData) },
     };
   },
 });
+
+type ListedBatch = BatchRecord & ReturnType<typeof standingOf>;
+
+function batchData({ name, counts, state, createdAt, startedAt, endedAt, holder }: ListedBatch): object {
+  return {
+    batch: name,
+    counts,
+    state,
+    created_at: timeText(createdAt),
+    ...(startedAt !== undefined && { started_at: timeText(startedAt) }),
+    ...(endedAt !== undefined && { ended_at: timeText(endedAt) }),
+    ...(holder !== undefined && { holder }),
+  };
+}
+
+/** `- "audit" has ended, 12 tasks: 12 completed; started 2026-11-16T03:11:09.124Z, took 5.1 s`. */
+function batchLine(batch: ListedBatch): string {
+  const { name, counts, createdAt, startedAt, endedAt } = batch;
+  const times =
+    startedAt === undefined
+      ? `created ${timeText(createdAt)}`
+      : `started ${timeText(startedAt)}${endedAt === undefined ? '' : `, took ${spanText(Math.max(0, endedAt - startedAt))}`}`;
+  return `- "${name}" ${stateText(batch)}, ${countsText(counts)}; ${times}`;
+}
+
+function stateText({ state, holder, counts, startedAt }: ListedBatch): string {
+  if (state === 'elsewhere') return `is run by ${holderText(holder!)}`;
+  if (state !== 'idle') return `is ${state}`;
+  if (counts.open + counts.running === 0) return 'has ended';
+  return startedAt === undefined ? 'has not started' : 'is not running';
+}
+
+function timeText(at: number): string {
+  return new Date(at).toISOString();
+}

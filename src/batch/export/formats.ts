@@ -43,6 +43,12 @@ const csvFormat: ExportFormat = {
   end: () => '',
 };
 
+/** Excel takes a CSV file for text in an old code page unless it begins with this mark. */
+export const CSV_WITH_BOM: ExportFormat = {
+  ...csvFormat,
+  begin: (batch) => `\ufeff${csvFormat.begin(batch)}`,
+};
+
 function line(values: readonly Value[]): string {
   return `${values.map(cell).join(',')}\r\n`;
 }

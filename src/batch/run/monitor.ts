@@ -42,6 +42,8 @@ type EndingTask = Pick<TaskRun, 'seq' | 'id' | 'name' | 'function' | 'attempts'>
 /** Tracks running tasks, recent failures and throughput of a run, and publishes its task events. */
 export class RunMonitor {
   private readonly attempts = new Map<number, RunningTask>();
+  /** Tasks that wait for a retry, by their sequence numbers. */
+  private readonly pausing = new Set<number>();
   private readonly failures: FailedTask[] = [];
   private readonly throughput = new Throughput(performance.now());
 
@@ -49,6 +51,11 @@ export class RunMonitor {
     private readonly batch: string,
     private readonly events: BatchEvents,
   ) {}
+
+  /** How many tasks have started and not ended: those that run, and those that wait for a retry. */
+  get started(): number {
+    return this.attempts.size + this.pausing.size;
+  }
 
   /** Oldest first. */
   running(max: number): RunningTask[] {
@@ -88,6 +95,7 @@ export class RunMonitor {
       step: undefined,
     };
     this.attempts.set(seq, task);
+    this.pausing.delete(seq);
     if (this.events.hasListeners)
       this.events.publish({ ...this.eventOf(run), type: 'started', at: task.startedAt });
     return task;
@@ -108,6 +116,7 @@ export class RunMonitor {
 
   retrying(run: TaskRun, reason: FailureReason, retryInMs: number): void {
     this.attempts.delete(run.seq);
+    this.pausing.add(run.seq);
     if (this.events.hasListeners)
       this.events.publish({ ...this.eventOf(run), type: 'retrying', reason, retryInMs });
   }
@@ -122,6 +131,7 @@ export class RunMonitor {
   /** Called when the end of a task is stored, or when it is open again. */
   ended(task: EndingTask, end: TaskEnd | 'completed' | 'opened'): void {
     this.attempts.delete(task.seq);
+    this.pausing.delete(task.seq);
     if (end !== 'opened') this.throughput.add(performance.now());
     // Published when its result was stored.
     if (end === 'completed') return;

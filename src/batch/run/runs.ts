@@ -1,5 +1,6 @@
 import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
 import { VolleyError } from '../../core/errors.ts';
+import { shellQuote } from '../../core/shell-quote.ts';
 import type { BatchRecord, LeaseHolder } from '../../store/records.ts';
 import type { Lease, Recovery, Store } from '../../store/store.ts';
 import type { BatchRun, RunOptions, RunSizes } from './batch-run.ts';
@@ -198,7 +199,7 @@ export class BatchRuns {
 function runningError(batch: string): VolleyError {
   return new VolleyError(
     'BATCH_RUNNING',
-    `The batch ${JSON.stringify(batch)} is already running. Check its status, wait for it to end, or stop it.`,
+    `The batch ${JSON.stringify(batch)} is already running. Follow it with volley watch --batch ${shellQuote(batch)}, wait for it to end, or stop it.`,
     { batch },
   );
 }

@@ -1,22 +1,20 @@
 import { addBatchAction } from '../../batch/actions/add-batch.ts';
 import type { BatchAnswer } from '../../batch/answer.ts';
 import { checkInput } from '../../batch/input/check.ts';
+import { VolleyError } from '../../core/errors.ts';
+import { shellQuote } from '../../core/shell-quote.ts';
 import { countText, listText } from '../../core/words.ts';
-import type { Store } from '../../store/store.ts';
-import { readTasks, withIds } from '../input/collect-tasks.ts';
+import { batchOfFile, newTasks, readTasks, withIds } from '../input/collect-tasks.ts';
 import { LargeTaskFile } from '../input/large-file.ts';
 import { locateErrors, locateInAnswer } from '../input/problem-places.ts';
-import type { PlainObject } from '../input/task-file.ts';
 import { createColors, wantsColors } from '../output/colors.ts';
 import { EXIT } from '../output/io.ts';
 import { programName } from '../output/wording.ts';
 import { type CommonOptions, defineCommand } from '../program/command.ts';
-import { fieldOptions } from '../session/action-command.ts';
+import { FILE_BATCH_OPTION } from '../program/options.ts';
 import { checkLarge } from '../session/add-large.ts';
 import { printAnswer } from '../session/ask.ts';
 import { type Session, withOwnStore } from '../session/session.ts';
-
-const MAX_TRIES = 20;
 
 interface AddBatchOptions extends CommonOptions {
   readonly batch?: string;
@@ -25,30 +23,44 @@ interface AddBatchOptions extends CommonOptions {
 export const addBatchCommand = defineCommand<AddBatchOptions>({
   examples: addBatchAction.cli.examples,
   declare: (program) =>
-    fieldOptions(
-      program.argument('<file>', 'JSON, JSON Lines, YAML or TOML; - for standard input'),
-      addBatchAction,
-    ),
+    program
+      .argument('<file>', 'JSON, JSON Lines, YAML or TOML; - for standard input')
+      .option(...FILE_BATCH_OPTION),
   run: async ([file], { batch, ...options }, io) => {
     const read = await readTasks(file!, io.stdin, io.cwd);
     if (read instanceof LargeTaskFile) await read.readSettings();
     const { batch: own, ...ofRun } = read.settings;
+    const name = batch ?? own ?? batchOfFile(file!);
     const status = await withOwnStore(options, io, async (session) => {
       if (read instanceof LargeTaskFile) {
-        const name = checkInput(addBatchAction.schema.shape.batch, 'add_batch', batch ?? own ?? 'default');
-        return printAnswer(await addLarge(session, name, read), options, io);
+        const checked = checkInput(addBatchAction.schema.shape.batch, 'add_batch', name);
+        return printAnswer(await addLarge(session, checked, read), options, io);
       }
+      const tasks = withIds(read.tasks);
       const located = { tasks: read.tasks, file: read };
-      const { answer, tasks } = await locateErrors(located, read.tasks, () =>
-        add(session, batch ?? own ?? 'default', read.tasks),
+      // Files are read strictly; only requests of agents are interpreted.
+      await locateErrors(located, tasks, async () =>
+        checkInput(addBatchAction.schema, 'add_batch', { batch: name, tasks }),
       );
+      const chosen = tasks.filter((_, index) => read.tasks[index]!['id'] === undefined);
+      const known = chosen.length - (await newTasks(session.store, String(name), chosen)).length;
+      if (known > 0) {
+        const which =
+          known < tasks.length
+            ? `${known} of these ${tasks.length} tasks`
+            : tasks.length === 1
+              ? 'this task'
+              : `these ${tasks.length} tasks`;
+        throw addedBefore(String(name), which, file!, { known, total: tasks.length });
+      }
+      const answer = await session.handle({ action: 'add_batch', tasks, batch: name });
       return printAnswer(await locateInAnswer(answer, tasks, { tasks, file: read }), options, io);
     });
     const unused = Object.keys(ofRun);
     if (status === EXIT.ok && unused.length > 0) {
       const { yellow } = createColors(wantsColors(io.stderr, io.env));
       io.stderr.writeStyled(
-        `${yellow('note')} What the file says of a run is for ${programName(io)} run; tell ${programName(io)} start: ${listText(unused)}.\n`,
+        `${yellow('note')} add-batch does not keep the settings ${listText(unused)} of the file. Pass them to ${programName(io)} start, or use ${programName(io)} run.\n`,
       );
     }
     return status;
@@ -57,7 +69,9 @@ export const addBatchCommand = defineCommand<AddBatchOptions>({
 
 /** Checks all tasks of a large file, then adds them in parts. */
 async function addLarge(session: Session, batch: string, file: LargeTaskFile): Promise<BatchAnswer> {
-  const { lists } = await checkLarge(session, batch, file, { areSkipped: false });
+  const { lists } = await checkLarge(session, batch, file, async () => {
+    throw addedBefore(batch, 'some of these tasks', file.name, {});
+  });
   let added = 0;
   let answer: BatchAnswer | undefined;
   for await (const { tasks } of lists()) {
@@ -73,37 +87,11 @@ async function addLarge(session: Session, batch: string, file: LargeTaskFile): P
   return { ok: true, action: 'add_batch', text, data: { batch, added, counts, state } };
 }
 
-/** Adds tasks once more that are there already; another process may do the same at this moment. */
-async function add(
-  { handle, store }: Session,
-  batch: unknown,
-  given: readonly PlainObject[],
-): Promise<{ answer: BatchAnswer; tasks: readonly PlainObject[] }> {
-  for (let tries = 1; ; tries++) {
-    const tasks = await withFreeIds(store, batch, given);
-    // Files are read strictly; only requests of agents are interpreted.
-    checkInput(addBatchAction.schema, 'add_batch', { batch, tasks });
-    const answer = await handle({ action: 'add_batch', tasks, batch });
-    const { code, id } = answer.data;
-    const isChosen = code === 'DUPLICATE_ID' && !given.some((task) => task['id'] === id);
-    if (!isChosen || tries === MAX_TRIES) return { answer, tasks };
-  }
-}
-
-/** Gives tasks without an id one that the batch does not have. */
-async function withFreeIds(
-  store: Pick<Store, 'tasksById'>,
-  batch: unknown,
-  given: readonly PlainObject[],
-): Promise<PlainObject[]> {
-  const taken = new Set<string>();
-  const withoutId = given.flatMap((task, index) => (task['id'] === undefined ? [index] : []));
-  for (;;) {
-    const tasks = withIds(given, (id) => taken.has(id));
-    if (typeof batch !== 'string') return tasks;
-    const chosen = withoutId.map((index) => tasks[index]!['id'] as string);
-    const found = await store.tasksById(batch, chosen);
-    if (found.size === 0) return tasks;
-    for (const id of found.keys()) taken.add(id);
-  }
+/** The ids of tasks without one follow from their content, so the same file gives the same ids. */
+function addedBefore(batch: string, which: string, file: string, details: object): VolleyError {
+  return new VolleyError(
+    'DUPLICATE_ID',
+    `The batch ${JSON.stringify(batch)} already has ${which}. To run them again, choose another --batch, or run volley clear first. To add only new tasks and run the batch, use volley run ${shellQuote(file)}.`,
+    { batch, ...details },
+  );
 }

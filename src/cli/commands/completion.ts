@@ -8,7 +8,7 @@ import { TASK_STATUSES } from '../../store/records.ts';
 import { EXIT, type Io } from '../output/io.ts';
 import { type CommandEntry, type CommonOptions, defineCommand } from '../program/command.ts';
 import { declare } from '../program/program.ts';
-import { chosenBatch, namedBatch } from '../session/ask.ts';
+import { chosenBatch } from '../session/ask.ts';
 import { withSession, withStore } from '../session/session.ts';
 import { COMMANDS } from './all.ts';
 import { TASKS_COMMANDS } from './tasks/all.ts';
@@ -240,7 +240,7 @@ function batches({ options, io }: TypedLine): Promise<Candidate[]> {
 function ids({ words, options, io }: TypedLine): Promise<Candidate[]> {
   return withStore(options, io, async ({ store }) => {
     const named = optionIn('--batch', words);
-    const batch = await (words[0] === 'cancel' ? namedBatch(store, named) : chosenBatch(store, named));
+    const batch = words[0] === 'cancel' ? (named ?? 'default') : await chosenBatch(store, named);
     return (await store.tasks(batch, { limit: MAX_IDS })).map(({ id, name, status }) => ({
       word: id,
       about: `${status}: ${name}`,

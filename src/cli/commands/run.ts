@@ -2,7 +2,7 @@ import { addBatchAction } from '../../batch/actions/add-batch.ts';
 import { checkInput } from '../../batch/input/check.ts';
 import { printableLine } from '../../core/printable-text.ts';
 import { listText } from '../../core/words.ts';
-import { batchNameOf, changedIds, collectTasks, newTasks, type RunTasks } from '../input/collect-tasks.ts';
+import { batchOfFile, changedIds, collectTasks, newTasks, type RunTasks } from '../input/collect-tasks.ts';
 import { LargeTaskFile } from '../input/large-file.ts';
 import { locateErrors, locateInAnswer } from '../input/problem-places.ts';
 import type { PlainObject } from '../input/task-file.ts';
@@ -10,7 +10,7 @@ import type { ExitStatus, Io } from '../output/io.ts';
 import { writeNote } from '../output/messages.ts';
 import { type CommandScope, programName, scopeFlags } from '../output/wording.ts';
 import { defineCommand } from '../program/command.ts';
-import { sourceOptions } from '../program/options.ts';
+import { FILE_BATCH_OPTION, sourceOptions } from '../program/options.ts';
 import { checkLarge } from '../session/add-large.ts';
 import { printAnswer } from '../session/ask.ts';
 import { dryRun, dryRunLarge } from '../session/dry-run.ts';
@@ -39,8 +39,7 @@ export const runBatchCommand = defineCommand<RunOptions>({
     'volley run audit.json --dry-run',
     'generate-tasks | volley run - --batch audit --max-concurrent 5',
   ],
-  declare: (program) =>
-    startOptions(sourceOptions(program).option('--batch <name>', 'the batch (default: the file name)')),
+  declare: (program) => startOptions(sourceOptions(program).option(...FILE_BATCH_OPTION)),
   run: async ([file], options, io) => {
     const { each, function: tool, params } = options;
     const found = await collectTasks({ file, each, function: tool, params }, io);
@@ -69,7 +68,7 @@ export const runBatchCommand = defineCommand<RunOptions>({
 /** Runs a file whose tasks are too many to be in memory at once. */
 async function runLarge(file: LargeTaskFile, options: RunOptions, io: Io): Promise<ExitStatus> {
   await file.readSettings();
-  const { batch: own = batchNameOf(file.name), ...rest } = file.settings;
+  const { batch: own = batchOfFile(file.name), ...rest } = file.settings;
   const batch = options.batch ?? String(own);
   const settings = fromFile(rest, options);
   const start = { ...settings, ...options };
@@ -79,11 +78,8 @@ async function runLarge(file: LargeTaskFile, options: RunOptions, io: Io): Promi
   return open(options, io, async (session) => {
     const scope = { batch, config: options.config };
     let hasNote = false;
-    const checked = await checkLarge(session, batch, file, {
-      areSkipped: true,
-      noteSkipped: async (tasks) => {
-        if (!hasNote) hasNote = await noteChanged(session, scope, tasks, io);
-      },
+    const checked = await checkLarge(session, batch, file, async (tasks) => {
+      if (!hasNote) hasNote = await noteChanged(session, scope, tasks, io);
     });
     if (options.dryRun) return dryRunLarge(batch, checked, options, io);
     for await (const found of checked.lists()) {

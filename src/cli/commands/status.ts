@@ -15,6 +15,8 @@ export const statusCommand = defineCommand<StatusOptions>({
   run: (_, { batch: named, detailed = false, ...options }, io) =>
     withStore(options, io, async ({ executor, store }) => {
       const batch = await chosenBatch(store, named);
+      if (named === undefined && (await store.batches()).length === 0)
+        return printAnswer(await executor.handle({ action: 'list' }), options, io);
       const ask = routeRequests(store.file, store, { handle: () => executor.status(batch, detailed) });
       return printAnswer(await ask({ action: 'status', batch, detailed }), options, io);
     }),

@@ -9,6 +9,7 @@ import {
   padEndToWidth,
   padStartToWidth,
   textWidth,
+  wrapHanging,
 } from '../output/text-layout.ts';
 import type { DisplayedBatch, DisplayedTask } from './view.ts';
 
@@ -33,7 +34,10 @@ export function frameLines(view: DisplayedBatch, options: FrameOptions): Line[] 
   if (height === 1) return [countsLine(view, width, options.colors, percentText(view.progress))];
   const lines = [barLine(view, width, options.colors), countsLine(view, width, options.colors)];
   if (view.note !== undefined && lines.length < height) {
-    lines.push(new Line(width).add(printableLine(view.note), options.colors.yellow));
+    const note = wrapHanging(printableLine(view.note), width, 0)
+      .split('\n')
+      .slice(0, height - lines.length);
+    lines.push(...note.map((line) => new Line(width).add(line, options.colors.yellow)));
   }
   // Half of the screen is left for lines that scroll above.
   const room = Math.min(height - lines.length, Math.max(3, Math.floor(options.rows / 2)));

@@ -6,7 +6,8 @@ import { numberText, percentText, rateText, timeRangeText } from '../output/numb
 import { completedLine, failedLine } from './event-lines.ts';
 import type { Display, DisplayedBatch, DisplayedCompletion, DisplayedFailure } from './view.ts';
 
-const INTERVAL_MS = 10_000;
+/** Short batches say something soon, long ones not too often. */
+const INTERVALS_MS = [1000, 2000, 5000, 10_000];
 const MAX_GROUPS = 5;
 
 export interface PlainDisplayOptions {
@@ -19,12 +20,14 @@ export interface PlainDisplayOptions {
   readonly timing?: Timing;
 }
 
-/** For pipes and logs: a progress line every few seconds, and a line for each failure. */
+/** For pipes and logs: a line at the start, progress lines now and then, and a line for each failure. */
 export class PlainDisplay implements Display {
   private readonly colors: Colors;
   private readonly timing: Timing;
   private cancelTimer: (() => void) | undefined;
   private lastLine = '';
+  private hasStarted = false;
+  private written = 0;
   private lastNote: string | undefined;
   private isClosed = false;
 
@@ -34,10 +37,13 @@ export class PlainDisplay implements Display {
   }
 
   changed(): void {
+    this.writeStart();
     this.writeNote();
     if (this.isClosed || this.cancelTimer !== undefined) return;
-    this.cancelTimer = this.timing.after(INTERVAL_MS, () => {
+    const pause = INTERVALS_MS[Math.min(this.written, INTERVALS_MS.length - 1)]!;
+    this.cancelTimer = this.timing.after(pause, () => {
       this.cancelTimer = undefined;
+      this.written++;
       const view = this.options.view();
       const line = [progressLine(view), ...groupLines(view)].join('\n');
       if (line !== this.lastLine) this.write(line);
@@ -57,6 +63,15 @@ export class PlainDisplay implements Display {
     this.isClosed = true;
     this.cancelTimer?.();
     this.cancelTimer = undefined;
+  }
+
+  private writeStart(): void {
+    if (this.hasStarted) return;
+    this.hasStarted = true;
+    const { name, counts } = this.options.view();
+    const left = counts.open + counts.running;
+    if (left > 0)
+      this.write(`${printableLine(name)}: running ${numberText(left)} ${left === 1 ? 'task' : 'tasks'}`);
   }
 
   private writeNote(): void {

@@ -8,7 +8,14 @@ import type { Store } from '../../store/store.ts';
 import { type Colors, createColors, wantsColors } from '../output/colors.ts';
 import type { Io } from '../output/io.ts';
 import { factorText, numberText } from '../output/numbers.ts';
-import { cutToWidth, padEndToWidth, padStartToWidth, textWidth, wrapHanging } from '../output/text-layout.ts';
+import {
+  cutMiddleToWidth,
+  cutToWidth,
+  padEndToWidth,
+  padStartToWidth,
+  textWidth,
+  wrapHanging,
+} from '../output/text-layout.ts';
 import { programName, scopeFlags } from '../output/wording.ts';
 import { causeText } from './event-lines.ts';
 import { type DisplayedCompletion, type DisplayedFailure, taskLabel } from './view.ts';
@@ -182,7 +189,9 @@ function slowestLines({ slowest }: RunSummary, { colors, columns }: SummaryOptio
   if (shown.length < 2) return [];
   const times = shown.map(({ durationMs }) => spanText(durationMs));
   const widest = Math.max(...times.map(textWidth));
-  const names = shown.map(({ name }) => cutToWidth(printableLine(name), Math.max(8, columns - widest - 5)));
+  const names = shown.map(({ name }) =>
+    cutMiddleToWidth(printableLine(name), Math.max(8, columns - widest - 5)),
+  );
   const widestName = Math.max(...names.map(textWidth));
   const room = columns - widest - widestName - 9;
   const rows = shown.map(({ function: tool }, index) => {

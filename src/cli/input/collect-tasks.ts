@@ -48,13 +48,13 @@ export async function collectTasks(source: RunSource, { cwd, stdin }: Io): Promi
   const read = await readTasks(file, stdin, cwd);
   if (read instanceof LargeTaskFile) return read;
   const { tasks, settings } = read;
-  const { batch = file === '-' ? 'stdin' : batchNameOf(file), ...rest } = settings;
+  const { batch = batchOfFile(file), ...rest } = settings;
   return { batch: String(batch), tasks: withIds(tasks), settings: rest, file: read };
 }
 
-/** The batch of a file that names none. */
-export function batchNameOf(file: string): string {
-  return basename(file, extname(file));
+/** The name of the batch of a task file that names none. */
+export function batchOfFile(file: string): string {
+  return file === '-' ? 'stdin' : basename(file, extname(file));
 }
 
 /** Reads a file, or opens it if it is to be read in parts. */
@@ -118,24 +118,22 @@ function givenIds(tasks: readonly PlainObject[]): string[] {
 }
 
 /**
- * Gives tasks without an id one from their content, with a number for duplicates in the list or in the batch. `seen`
- * counts them if the list comes in parts.
+ * Gives tasks without an id one from their content, with a number for duplicates. `seen` counts them if the list comes
+ * in parts.
  */
-export function withIds(
-  tasks: readonly PlainObject[],
-  isTaken: (id: string) => boolean = () => false,
-  seen = new IdMap(0),
-): PlainObject[] {
+export function withIds(tasks: readonly PlainObject[], seen = new IdMap(0)): PlainObject[] {
   return tasks.map((task) => {
     if (task['id'] !== undefined) return task;
     const hash = hashOf(task);
-    const idOf = (number: number) => (number === 1 ? hash : `${hash}-${number}`);
-    let number = Math.max(0, seen.get(hash)) + 1;
-    while (isTaken(idOf(number))) number++;
+    const number = Math.max(0, seen.get(hash)) + 1;
     seen.set(hash, number);
     // Nobody knows it by that id: show its tool.
     const name = task['name'] ?? task['function'];
-    return { ...task, ...(typeof name === 'string' && { name }), id: idOf(number) };
+    return {
+      ...task,
+      ...(typeof name === 'string' && { name }),
+      id: number === 1 ? hash : `${hash}-${number}`,
+    };
   });
 }
 

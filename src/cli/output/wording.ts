@@ -2,6 +2,7 @@ import { ACTIONS } from '../../batch/actions/all.ts';
 import { findHint, type HintName } from '../../batch/hints.ts';
 import { shellQuote } from '../../core/shell-quote.ts';
 import type { Io } from './io.ts';
+import { wrapMessage } from './wrap.ts';
 
 /** The names of all commands, for those that texts mention. */
 const COMMAND_NAMES = [
@@ -60,8 +61,13 @@ const COMMAND_HINTS: Readonly<Record<HintName, string>> = {
   recover: '{volley} start{flags} or {volley} recover{config} recovers it.',
 };
 
-/** Rewrites an answer of the executor for the command line. `scope` makes its commands ready to copy. */
-export function rewriteAnswer(text: string, scope: CommandScope, io: Pick<Io, 'env'>): string {
+/** Rewrites an answer of the executor for the command line. `scope` makes its commands ready to copy; hints are wrapped. */
+export function rewriteAnswer(
+  text: string,
+  scope: CommandScope,
+  io: Pick<Io, 'env'>,
+  columns = Number.POSITIVE_INFINITY,
+): string {
   const parts: Readonly<Record<string, string>> = {
     '{volley}': programName(io),
     '{flags}': scopeFlags(scope),
@@ -70,9 +76,10 @@ export function rewriteAnswer(text: string, scope: CommandScope, io: Pick<Io, 'e
   const rewrite = (line: string): string => {
     const found = findHint(line);
     if (found === undefined) return line;
-    return line.replace(found.pattern, (_, value: unknown) =>
+    const words = line.replace(found.pattern, (_, value: unknown) =>
       COMMAND_HINTS[found.name].replace(/\{\w+\}/g, (part) => parts[part] ?? String(value)),
     );
+    return wrapMessage(words, columns);
   };
   return text.split('\n').map(rewrite).join('\n');
 }

@@ -16,6 +16,9 @@ export const BATCH_OPTION = ['--batch <name>', 'the batch (default: "default", o
 /** For commands that add something or cannot be undone: the only batch must be named, too. */
 export const NAMED_BATCH_OPTION = ['--batch <name>', 'the batch (default: "default")'] as const;
 
+/** For commands that take a task file. */
+export const FILE_BATCH_OPTION = ['--batch <name>', 'the batch (default: the file name)'] as const;
+
 /** A duration such as 500ms, 2s, 1.5min or 1h, in milliseconds. A bare number is seconds. */
 export function spanOption(text: string): number {
   const [, number = '', unit = 's'] = /^(\d+(?:\.\d+)?)\s*(ms|s|min|m|h)?$/.exec(text.trim()) ?? [];

@@ -5,7 +5,7 @@ import { VolleyError } from '../../core/errors.ts';
 import { parseExactJson } from '../../core/json-numbers.ts';
 import { type CliCommand, type CommonOptions, defineCommand } from '../program/command.ts';
 import { BATCH_OPTION, listOption, NAMED_BATCH_OPTION, numberOption } from '../program/options.ts';
-import { type AnswerOptions, askAndPrint, askOfBatch, askOfNamedBatch, askToAdd, given } from './ask.ts';
+import { type AnswerOptions, askAndPrint, askOfBatch, askToAdd, given } from './ask.ts';
 
 /** What a command has beyond what its action defines. */
 interface Extras {
@@ -54,9 +54,9 @@ export function actionCommand(action: Action, extras: Extras = {}): CliCommand {
         fields[argument] = [...args, ...((fields[argument] as string[] | undefined) ?? [])];
       const request = { action: name, ...fields };
       if (hints.creates) return askToAdd(request, options, io);
-      if (!('batch' in schema.shape)) return askAndPrint(request, options, io);
-      const askOf = hints.destructive ? askOfNamedBatch : askOfBatch;
-      return askOf(request, { ...options, textIs: extras.print?.(options) }, io);
+      // What cannot be undone is done to a batch that was named, or to `default`.
+      if (!('batch' in schema.shape) || hints.destructive) return askAndPrint(request, options, io);
+      return askOfBatch(request, { ...options, textIs: extras.print?.(options) }, io);
     },
   });
 }

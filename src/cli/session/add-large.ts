@@ -12,14 +12,6 @@ import type { Session } from './session.ts';
 
 const MAX_BYTES_AT_ONCE = 64 * 2 ** 20;
 
-/** What happens to tasks of the file that the batch has already. */
-export interface KnownTasks {
-  /** Whether they are left out. Otherwise given ids are refused, and tasks without an id get another one. */
-  readonly areSkipped: boolean;
-  /** Called with each part in which some are left out. */
-  readonly noteSkipped?: (tasks: readonly PlainObject[]) => Promise<void>;
-}
-
 /** A large file whose tasks can be added. */
 export interface CheckedFile {
   /** The number of its tasks. */
@@ -31,18 +23,20 @@ export interface CheckedFile {
 
 /**
  * Checks all tasks of a file, so that none are added if one is wrong. Reads the file twice: for the ids, which tasks may
- * refer to before they are defined, and for everything else.
+ * refer to before they are defined, and for everything else. Tasks that the batch has already are left out;
+ * `foundKnown` is called with each part that has some.
  */
 export async function checkLarge(
   { executor, store }: Session,
   batch: string,
   file: LargeTaskFile,
-  { areSkipped, noteSkipped }: KnownTasks,
+  foundKnown: (tasks: readonly PlainObject[]) => Promise<void>,
 ): Promise<CheckedFile> {
-  const taken = async (ids: string[]) => new Set((await store.tasksById(batch, ids)).keys());
-  const parts = () => withContentIds(file, areSkipped ? undefined : taken);
-  const fresh = async (part: TaskPart): Promise<TaskPart> =>
-    areSkipped ? { ...part, tasks: await newTasks(store, batch, part.tasks) } : part;
+  const parts = () => withContentIds(file);
+  const fresh = async (part: TaskPart): Promise<TaskPart> => ({
+    ...part,
+    tasks: await newTasks(store, batch, part.tasks),
+  });
 
   const check = await executor.largeCheck(batch);
   for await (const part of parts())
@@ -54,7 +48,7 @@ export async function checkLarge(
   for await (const part of parts()) {
     before += part.tasks.length;
     const { tasks } = await fresh(part);
-    if (tasks.length < part.tasks.length) await noteSkipped?.(part.tasks);
+    if (tasks.length < part.tasks.length) await foundKnown(part.tasks);
     if (tasks.length > 0) await locateErrors(part, tasks, () => check.check(tasks));
     if (check.isClosedBefore(before)) ends.push(before);
     else if (before - (ends.at(-1) ?? 0) > MAX_TASKS - part.tasks.length) throw tooFarAhead(file);
@@ -94,38 +88,10 @@ function joinParts(parts: readonly TaskPart[]): TaskPart {
   return { tasks, file: { name: file.name, placeOf: () => undefined } };
 }
 
-/** Gives tasks without an id one from their content, which the batch does not have if `taken` is given. */
-async function* withContentIds(
-  file: LargeTaskFile,
-  taken: ((ids: string[]) => Promise<ReadonlySet<string>>) | undefined,
-): AsyncGenerator<TaskPart, void, undefined> {
+/** Gives tasks without an id one from their content. */
+async function* withContentIds(file: LargeTaskFile): AsyncGenerator<TaskPart, void, undefined> {
   const seen = new IdMap(0);
-  for await (const part of file.parts()) {
-    const withoutId = part.tasks.filter(({ id }) => id === undefined);
-    let tasks = withIds(part.tasks, undefined, seen);
-    if (taken !== undefined && withoutId.length > 0) tasks = await withFree(part.tasks, tasks, taken, seen);
-    yield { ...part, tasks };
-  }
-}
-
-/** Replaces chosen ids that the batch has. */
-async function withFree(
-  given: readonly PlainObject[],
-  chosen: PlainObject[],
-  taken: (ids: string[]) => Promise<ReadonlySet<string>>,
-  seen: IdMap,
-): Promise<PlainObject[]> {
-  let tasks = chosen;
-  for (;;) {
-    const own = tasks.flatMap(({ id }, index) => (given[index]!['id'] === undefined ? [id as string] : []));
-    const used = await taken(own);
-    if (used.size === 0) return tasks;
-    tasks = tasks.map((task, index) =>
-      used.has(task['id'] as string) && given[index]!['id'] === undefined
-        ? withIds([given[index]!], undefined, seen)[0]!
-        : task,
-    );
-  }
+  for await (const part of file.parts()) yield { ...part, tasks: withIds(part.tasks, seen) };
 }
 
 function tooFarAhead({ name }: LargeTaskFile): VolleyError {

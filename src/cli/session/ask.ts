@@ -1,6 +1,4 @@
 import type { BatchAnswer } from '../../batch/answer.ts';
-import { unknownBatch } from '../../batch/context.ts';
-import { VolleyError } from '../../core/errors.ts';
 import type { Store } from '../../store/store.ts';
 import { EXIT, type ExitStatus, type Io } from '../output/io.ts';
 import { writeError } from '../output/messages.ts';
@@ -28,22 +26,8 @@ type BatchRequest = Readonly<Record<string, unknown>> & { readonly batch?: strin
 
 /** The same about a batch. Without a name, the only batch is meant. */
 export function askOfBatch(request: BatchRequest, options: AnswerOptions, io: Io): Promise<ExitStatus> {
-  return askOf(chosenBatch, request, options, io);
-}
-
-/** The same for what cannot be undone: without a name, only `default` is meant. */
-export function askOfNamedBatch(request: BatchRequest, options: CommonOptions, io: Io): Promise<ExitStatus> {
-  return askOf(namedBatch, request, options, io);
-}
-
-function askOf(
-  choose: typeof chosenBatch,
-  request: BatchRequest,
-  options: AnswerOptions,
-  io: Io,
-): Promise<ExitStatus> {
   return withSession(options, io, async ({ handle, store }) => {
-    const batch = await choose(store, request.batch);
+    const batch = await chosenBatch(store, request.batch);
     return printAnswer(await handle(given({ ...request, batch })), options, io);
   });
 }
@@ -58,17 +42,6 @@ export async function chosenBatch(
   return only !== undefined && others.length === 0 ? only.name : 'default';
 }
 
-/** The named batch or `default`. If there are only others, the error names them. */
-export async function namedBatch(
-  store: Pick<Store, 'batch' | 'batches'>,
-  named: string | undefined,
-): Promise<string> {
-  if (named !== undefined || (await store.batch('default')) !== undefined) return named ?? 'default';
-  if ((await store.batches()).length === 0) return 'default';
-  const { code, message, details } = await unknownBatch(store, 'default');
-  throw new VolleyError(code, `${message} Choose one with --batch.`, details);
-}
-
 export function printAnswer(
   answer: BatchAnswer,
   { json = false, config, textIs }: AnswerOptions,
@@ -78,7 +51,10 @@ export function printAnswer(
   else if (!answer.ok) writeError(answer.error?.message ?? answer.text, answer.data, config, io);
   else if (textIs === 'json') io.stdout.writeJsonText(answer.text);
   else if (textIs === 'raw') io.stdout.raw.write(`${answer.text}\n`);
-  else io.stdout.write(`${rewriteAnswer(answer.text, { batch: answer.data['batch'], config }, io)}\n`);
+  else {
+    const columns = io.stdout.isTTY ? io.stdout.columns : undefined;
+    io.stdout.write(`${rewriteAnswer(answer.text, { batch: answer.data['batch'], config }, io, columns)}\n`);
+  }
   return answer.ok ? EXIT.ok : EXIT.usage;
 }
 

@@ -35,7 +35,10 @@ export interface ForegroundEnd {
 const REFRESH_MS = 100;
 /** Further failures of a group are counted only. */
 const MAX_FAILED_ITEMS = 3;
-const STOPPING = 'Finishing running tasks, then stopping. Press Ctrl-C again to cancel them.';
+const NOTES: Readonly<Record<StopRequest, string>> = {
+  gracefully: 'Finishing running tasks, then stopping. Press Ctrl-C again to cancel them.',
+  now: 'Cancelling running tasks. Those that may be repeated run again with the next start; the others need a retry.',
+};
 
 /** Runs a batch in the foreground until it ends or a signal stops it. */
 export async function runInForeground(
@@ -46,7 +49,7 @@ export async function runInForeground(
   const { executor, handle } = session;
   let asked: StopRequest | undefined;
   let isStopping = false;
-  const note = () => (isStopping && asked === 'gracefully' ? STOPPING : undefined);
+  const note = () => (isStopping && asked !== undefined ? NOTES[asked] : undefined);
   const shown = <T extends LabeledTask>(task: T): T => ({ ...task, ...labelOf(task) });
   const failedItems = new Map<string, number>();
   const counted = <T extends RunningTask>(task: T): T => {
@@ -84,6 +87,7 @@ export async function runInForeground(
   });
   const timer = setInterval(() => void refresh(), REFRESH_MS);
   const ignoreSignals = onStopSignals(stop);
+  display?.changed();
   try {
     const answer = await handle({ action: 'start', batch, wait: true, ...start });
     return { answer, wasInterrupted: asked !== undefined };

@@ -22,6 +22,7 @@ export function sessionRoutes(api: Api, parts: ServerParts): void {
   api.openapi(
     createRoute({
       middleware: [open],
+      security: [],
       operationId: 'signIn',
       method: 'post',
       path: '/v1/session',

@@ -14,6 +14,7 @@ export function systemRoutes(api: Api, parts: ServerParts): void {
   api.openapi(
     createRoute({
       middleware: [open],
+      security: [],
       operationId: 'getHealth',
       method: 'get',
       path: '/healthz',
@@ -34,6 +35,7 @@ export function systemRoutes(api: Api, parts: ServerParts): void {
   api.openapi(
     createRoute({
       middleware: [open],
+      security: [],
       operationId: 'getReadiness',
       method: 'get',
       path: '/readyz',
@@ -108,7 +110,12 @@ const DESCRIPTION =
 export function openApiDocument(api: Api, version: string): object {
   const document = api.getOpenAPI31Document({
     openapi: '3.1.0',
-    info: { title: 'Volley', version, description: DESCRIPTION },
+    info: {
+      title: 'Volley',
+      version,
+      description: DESCRIPTION,
+      license: { name: 'MIT' },
+    },
     servers: [{ url: '/' }],
   });
   const { components = {} } = document;

@@ -1,6 +1,7 @@
 import type { Confinement } from '../../runners/process/confinement.ts';
 import type { Launcher } from '../../runners/process/launcher.ts';
 import type { RunLimits, SandboxPolicy } from '../../runners/runner.ts';
+import type { Tool } from '../tool.ts';
 
 /** What the built-in tools may access. Set by the configuration, never by a caller's arguments. */
 export interface ToolEnvironment {
@@ -11,6 +12,19 @@ export interface ToolEnvironment {
   readonly files: FileSettings;
   readonly http: HttpSettings;
   readonly shell: ShellSettings;
+}
+
+/** Tools that are made for the coordinator that registers them. Created by `builtinTools`. */
+export interface ToolSet {
+  /**
+   * Makes the tools, and says why others are missing, by name.
+   *
+   * @internal
+   */
+  readonly toolsFor: (environment: ToolEnvironment) => {
+    readonly tools: readonly Tool[];
+    readonly absent: ReadonlyMap<string, string>;
+  };
 }
 
 /** Decides what is protected. Paths are absolute and real; they need not exist. */

@@ -7,6 +7,7 @@ import { codeOf, permanentFailure, quoted, refusal } from './refusal.ts';
 
 const MAX_PATH_LENGTH = 4096;
 const MAX_NAME_BYTES = 255;
+const MAX_SHOWN_ROOTS = 3;
 /** Files there are interfaces to the system and to this process, even if `/` is a root. */
 const SYSTEM_FOLDERS = ['/proc', '/sys', '/dev'];
 const DESCRIPTORS = '/proc/self/fd';
@@ -30,6 +31,7 @@ interface Root {
  * start: a root inside another one could be replaced with a link later.
  */
 export class Roots {
+  private readonly configured: readonly string[];
   /** As configured, and as real paths. */
   private readonly names: readonly string[];
   private readonly found: readonly Root[];
@@ -43,6 +45,7 @@ export class Roots {
   ) {
     const absolute = paths.map((path) => resolve(path));
     const roots = absolute.map(findRoot);
+    this.configured = absolute;
     this.found = roots.filter((root) => root !== undefined);
     this.names = [...absolute, ...this.found.map(({ real }) => real)];
     this.base = roots[0]?.real ?? absolute[0];
@@ -54,8 +57,7 @@ export class Roots {
     if (problem !== undefined) throw notAllowed(path, problem);
     if (this.base === undefined) throw notAllowed(path, 'no root is configured');
     const absolute = resolve(this.base, path);
-    if (!this.names.some((root) => isInside(absolute, root)))
-      throw notAllowed(path, 'it is outside the roots');
+    if (!this.names.some((root) => isInside(absolute, root))) throw notAllowed(path, this.outside('is'));
     return absolute;
   }
 
@@ -121,10 +123,22 @@ export class Roots {
     return real;
   }
 
+  /** Roots below the working directory are named as seen from there. */
+  private outside(verb: 'is' | 'leads'): string {
+    const here = process.cwd();
+    const shown = this.configured.slice(0, MAX_SHOWN_ROOTS).map((root) => {
+      const name = isInside(root, here) ? relative(here, root) || '.' : root;
+      return quoted(name);
+    });
+    const more = this.configured.length - shown.length;
+    const roots = `${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+    return `it ${verb} outside the roots (${roots}); the setting tools.roots adds others`;
+  }
+
   private async checkReal(real: string, named: string): Promise<void> {
     if (this.found.length === 0) throw permanentFailure('None of the configured roots existed at the start.');
     const roots = this.found.filter((root) => isInside(real, root.real));
-    if (roots.length === 0) throw notAllowed(named, 'it leads outside the roots');
+    if (roots.length === 0) throw notAllowed(named, this.outside('leads'));
     const areSame = await Promise.all(roots.map(isStillThere));
     if (!areSame.includes(true))
       throw notAllowed(named, 'its root was replaced by another folder since the start', {

@@ -85,6 +85,13 @@ describe('the picture of a batch', () => {
     }
   });
 
+  it('shows the whole of a note on a narrow terminal', () => {
+    const note = 'Finishing running tasks, then stopping. Press Ctrl-C again to cancel them.';
+    const lines = frame({ ...BUSY, running: [], note }, 40, 20).slice(2);
+    expect(lines.length).toBeGreaterThan(1);
+    expect(lines.join(' ')).toBe(note);
+  });
+
   it('says how many more there are than fit', () => {
     const running = Array.from({ length: 30 }, (_, index) =>
       runningTask(`task ${index}`, NOW - 1000 * index),

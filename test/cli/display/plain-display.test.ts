@@ -36,10 +36,31 @@ describe('the plain display', () => {
     });
     display.completed({ name: 'a.py', function: 'tool', durationMs: 1234 });
     expect(lines).toEqual([
+      'audit: running 380 tasks\n',
       'audit: 62%, 620 of 1,000 done, 3 failed, 4 running, 30/min, 1 min 30 s to 3 min 30 s left\n',
       '✗ b.py (tool): memory: too much, after 2 attempts\n',
       '✓ a.py (tool) 1.2 s\n',
     ]);
+  });
+
+  it('reports often at first and less often later', () => {
+    const { timing, lines, current, display } = setUp();
+    const times: number[] = [];
+    for (let second = 0; second <= 40; second++) {
+      current.view = viewWith({ counts: { open: 100 - second, completed: second } });
+      display.changed();
+      if (lines.length > 0) times.push(...lines.map(() => second));
+      lines.length = 0;
+      timing.advance(1000);
+    }
+    expect(times).toEqual([0, 1, 3, 8, 18, 28, 38]);
+  });
+
+  it('says nothing at the start of a batch that has ended', () => {
+    const { lines, current, display } = setUp();
+    current.view = viewWith({ counts: { completed: 4 } });
+    display.changed();
+    expect(lines).toEqual([]);
   });
 
   it('says how far each group is', () => {
@@ -52,7 +73,7 @@ describe('the plain display', () => {
     });
     display.changed();
     timing.advance(10_000);
-    expect(lines).toEqual(['audit: 0%, 0 of 4 done, 2 running\n  read: 11 of 50, 2 failed\n']);
+    expect(lines.slice(1)).toEqual(['audit: 0%, 0 of 4 done, 2 running\n  read: 11 of 50, 2 failed\n']);
   });
 
   it('says at once what the user has to know, and once', () => {
@@ -68,6 +89,7 @@ describe('the plain display', () => {
     const { timing, lines, display } = setUp();
     display.changed();
     display.close();
+    lines.length = 0;
     display.changed();
     display.completed({ name: 'too late', function: 'tool', durationMs: 1 });
     timing.advance(60_000);

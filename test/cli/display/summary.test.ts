@@ -56,6 +56,23 @@ Next
 `);
   });
 
+  it('keeps both ends of long names of slow tasks', () => {
+    const name = (file: string) => `packages/some/rather/long/folder/of/the/project/${file}.ts`;
+    const view = {
+      name: 'a',
+      counts: { ...NO_COUNTS, completed: 2 },
+      hasFailures: false,
+      hasRun: true,
+      elapsedMs: 1,
+      workMs: 1,
+      slowest: ['first', 'second'].map((file) => ({ name: name(file), function: 'f', durationMs: 20 })),
+      failures: [],
+    };
+    const text = summaryText(view, { ...OPTIONS, columns: 40 });
+    expect(text).toMatch(/^ {2}20 ms {2}packages\S*…\S*\/first\.ts$/m);
+    expect(text).toMatch(/^ {2}20 ms {2}packages\S*…\S*\/second\.ts$/m);
+  });
+
   it('puts what a command does below it where there is no room beside it', () => {
     const view = {
       name: 'a',

@@ -8,6 +8,7 @@ import { defaultConfig } from '../../../src/config/config.ts';
 import { ParallelToolCoordinator } from '../../../src/coordinator/coordinator.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { openStore } from '../../../src/store/sqlite-store.ts';
+import { builtinTools } from '../../../src/tools/builtin/all.ts';
 import { type Sample, takeSample } from './sample.ts';
 import { SOAK_TOOLS } from './tools.ts';
 import { SoakBatch } from './workload.ts';
@@ -45,7 +46,7 @@ export async function soak(seconds: number, seed: number): Promise<SoakReport> {
       },
     },
   });
-  coordinator.register(...SOAK_TOOLS);
+  coordinator.register(builtinTools(), ...SOAK_TOOLS);
   const file = join(folder, 'volley.db');
   const store = await openStore(file);
   const executor = new BatchExecutor({ coordinator, store });

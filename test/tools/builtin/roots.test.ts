@@ -43,6 +43,24 @@ function toolsOf(root: string, roots?: Roots) {
   };
 }
 
+it('a refusal names the roots and the setting', async () => {
+  const { root, outside } = world();
+  const message = (roots: Roots) => {
+    try {
+      return roots.place('/etc/passwd');
+    } catch (error) {
+      return (error as Error).message;
+    }
+  };
+  expect(message(new Roots([root, outside]))).toContain(
+    `outside the roots ("${root}", "${outside}"); the setting tools.roots`,
+  );
+  expect(message(new Roots([process.cwd(), join(process.cwd(), 'src')]))).toContain('(".", "src")');
+  expect(message(new Roots([1, 2, 3, 4, 5].map((number) => join(root, String(number)))))).toContain(
+    'and 2 more)',
+  );
+});
+
 describe.each<Verification>(['descriptor', 'path'])(
   'a path outside the roots, verified by %s',
   (verification) => {
