@@ -19,12 +19,12 @@ import { DeniedPaths } from '../workspace/denied-paths.ts';
 import { sharedWorkspaces } from '../workspace/shared-workspace.ts';
 import type { Workspaces } from '../workspace/workspace.ts';
 import { gitWorktrees } from '../workspace/worktrees.ts';
-import { runAttempt } from './attempt.ts';
+import { closeLeft, runAttempt } from './attempt.ts';
 import { batchTasks, openDelegations } from './batch-tasks.ts';
 import { planRun, type RunPlan } from './plan-run.ts';
 import { buildReport, type RunReport } from './report.ts';
 import { readReport, reportWrittenAt, writeReport } from './report-file.ts';
-import { AttemptLog, type RunContext } from './run-context.ts';
+import { AttemptLog, type RunContext, type Tampering } from './run-context.ts';
 import { type RunRequest, type RunTerms, runOptions } from './run-request.ts';
 import { openScratch } from './scratch.ts';
 import { TamperGuard } from './tamper-guard.ts';
@@ -81,12 +81,15 @@ async function runPlan(
   const { name } = plan.feature;
   const attempts = new AttemptLog();
   const startedAt = Date.now();
+  const before = await readReport(folder, name).catch(() => undefined);
   const isAny = selection.subtasks.length > 0;
-  const projectChanges = isAny ? await delegateAll(setting, plan, request, attempts, start) : [];
+  const { projectChanges, tampering } = isAny
+    ? await delegateAll(setting, plan, request, { attempts, before, start })
+    : { projectChanges: [], tampering: [] };
   const tasks = new Map<string, TaskRecord | undefined>();
   for (const { seq } of selection.subtasks) tasks.set(seq, await store.task(batchNameOf(name), seq));
   const report = buildReport({
-    ...{ selection, attempts, startedAt, projectChanges },
+    ...{ selection, attempts, startedAt, projectChanges, tampering, before },
     feature: await folder.read(name),
     worktrees: terms.worktrees,
     options: runOptions(request, config.tasks),
@@ -97,23 +100,29 @@ async function runPlan(
   return report;
 }
 
-/**
- * Runs the batch. Afterwards no agent is running and nothing is claimed. Returns changes in the project itself while
- * agents worked in worktrees.
- */
+/** What changed besides the work of the agents. */
+interface Incidents {
+  /** Changes in the project itself while agents worked in worktrees. */
+  readonly projectChanges: readonly string[];
+  readonly tampering: readonly Tampering[];
+}
+
+/** Runs the batch. Afterwards no agent is running and nothing is claimed. */
 async function delegateAll(
   setting: RunSetting,
   plan: RunPlan,
   request: RunRequest,
-  attempts: AttemptLog,
-  start: StartBatch,
-): Promise<readonly string[]> {
+  run: { readonly attempts: AttemptLog; readonly before: RunReport | undefined; readonly start: StartBatch },
+): Promise<Incidents> {
+  const { attempts, before, start } = run;
   const { folder, config, executor } = setting;
   const { agents, session, template, terms, selection } = plan;
   const feature = plan.feature.name;
   const batch = batchNameOf(feature);
   const closing: (() => Promise<void>)[] = [];
   let workspaces: Workspaces;
+  let tampering: readonly Tampering[] = [];
+  const lastAttempts = new Map(before?.history.attempts.map(({ seq, attempt }) => [seq, attempt]));
   try {
     const launcher = createLauncher();
     closing.push(() => launcher.close());
@@ -124,8 +133,9 @@ async function delegateAll(
     const scratch = await openScratch(join(folder.path, feature));
     closing.push(() => scratch.close());
     const working: RunContext['working'] = new Map();
-    const tamperGuard = await TamperGuard.open(folder, feature, working);
+    const tamperGuard = await TamperGuard.open(folder, feature, working, terms.worktrees);
     closing.push(() => tamperGuard.close());
+    tampering = tamperGuard.tamperings;
     const denied = new DeniedPaths(config, folder.project, tamperGuard.deniedPaths);
     workspaces = await openWorkspaces(setting, feature, denied, terms, launcher);
     const parts: RunContext = {
@@ -150,15 +160,20 @@ async function delegateAll(
       env: await agentEnvironment(setting.env, scratch.folder),
       scratch: scratch.folder,
       merged: [],
-      pathsFromLastRun: await pathsFromLastRun(folder, feature),
+      left: new Map(),
+      lastAttempt: (seq) => lastAttempts.get(seq) ?? 0,
+      pathsFromLastRun: pathsFromLastRun(folder, before),
       redact: (text) => coordinator.redactor.text(text),
     };
+    closing.push(async () => {
+      for (const seq of [...parts.left.keys()]) await closeLeft(parts, seq);
+    });
     // Unguessable, so that only the tasks of this run can delegate.
-    const run = randomBytes(16).toString('hex');
-    closing.push(openDelegations(coordinator, run, (seq, context) => runAttempt(parts, seq, context)));
-    const agentOf = (seq: string) => agents.get(seq)?.name ?? '';
+    const secret = randomBytes(16).toString('hex');
+    closing.push(openDelegations(coordinator, secret, (seq, context) => runAttempt(parts, seq, context)));
+    const agentOf = (seq: string) => attempts.of(seq).at(-1)?.agent ?? agents.get(seq)?.[0]?.name ?? '';
     const waves = request.waves === true;
-    const tasks = batchTasks(selection.subtasks, { feature, run, terms, waves, agentOf });
+    const tasks = batchTasks(selection.subtasks, { feature, run: secret, terms, waves, agentOf });
     checked(await executor.handle({ action: 'clear', batch }));
     checked(await executor.handle({ action: 'add_batch', batch, tasks }));
     checked(await start(batch, { max_concurrent: terms.maxConcurrent }, agentOf));
@@ -166,7 +181,7 @@ async function delegateAll(
     await closing.reduceRight((later, close) => later.finally(close), Promise.resolve());
   }
   // Informative only.
-  return workspaces.changedInProject().catch(() => []);
+  return { projectChanges: await workspaces.changedInProject().catch(() => []), tampering };
 }
 
 function openWorkspaces(
@@ -183,12 +198,11 @@ function openWorkspaces(
 }
 
 /** What attempts of the last run left in the project and nobody has changed since. */
-async function pathsFromLastRun(
+function pathsFromLastRun(
   folder: TaskFolder,
-  feature: string,
-): Promise<(seq: string) => readonly string[]> {
-  const report = await readReport(folder, feature).catch(() => undefined);
-  const until = reportWrittenAt(folder, feature);
+  report: RunReport | undefined,
+): (seq: string) => readonly string[] {
+  const until = report && reportWrittenAt(folder, report.feature);
   if (report === undefined || until === undefined || report.worktrees) return () => [];
   // File times are coarse: a change at the report's own time may have come after it.
   const isAsItWas = (path: string) => {

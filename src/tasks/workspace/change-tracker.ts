@@ -31,10 +31,10 @@ export class ChangeTracker {
   constructor(
     private readonly root: string,
     private readonly isIgnored: (path: string) => boolean,
-    /** Refs that may move in any way. */
-    private readonly isOwnRef: (name: string) => boolean = () => false,
+    /** Whether to compare the branches and tags of the repository, too. */
+    withRefs = true,
   ) {
-    this.git = gitFoldersOf(root);
+    this.git = withRefs ? gitFoldersOf(root) : undefined;
   }
 
   inspect(): Promise<TreeState> {
@@ -54,7 +54,7 @@ export class ChangeTracker {
       const to = after.git.refs.get(name);
       // Anyone may move the checked-out branch, and make new refs.
       if (to === from || name === before.git.branch || name === after.git.branch) continue;
-      if (!this.isOwnRef(name) && !(await this.isForward(name, from, to))) changed.push(`.git/${name}`);
+      if (!(await this.isForward(name, from, to))) changed.push(`.git/${name}`);
     }
     return changed.sort();
   }
@@ -81,7 +81,7 @@ export class ChangeTracker {
   }
 }
 
-function readGitState({ own, common }: GitFolders): GitState {
+export function readGitState({ own, common }: GitFolders): GitState {
   const refs = new Map<string, string>();
   for (const line of readIfAny(join(common, 'packed-refs'))?.split('\n') ?? []) {
     const [hash, name] = line.split(' ');

@@ -69,8 +69,9 @@ export function dryRunFeature(
       subtasks: plan.selection.subtasks.map(({ seq, title, dependsOn, parallel }) => ({
         seq,
         title,
-        agent: plan.agents.get(seq)!.name,
-        adapter: plan.agents.get(seq)!.adapter.name,
+        agent: plan.agents.get(seq)![0]!.name,
+        adapter: plan.agents.get(seq)![0]!.adapter.name,
+        agents: plan.agents.get(seq)!.map(({ name }) => name),
         depends_on: dependsOn,
         parallel,
       })),
@@ -88,7 +89,10 @@ function planText({ feature, selection, agents, terms }: RunPlan): string {
     `[${feature.name}] ${countText(subtasks.length, 'subtask')}, at most ${countText(terms.maxConcurrent, 'agent')} at once, ${where}`,
     ...subtasks.map(({ seq, title, dependsOn, parallel }) => {
       const after = dependsOn.length === 0 ? '' : `, after ${dependsOn.join(', ')}`;
-      return `  ○ ${seq} - ${shortTitle(title)} (${agents.get(seq)!.name}${after}${parallel ? '' : ', runs alone'})`;
+      return `  ○ ${seq} - ${shortTitle(title)} (${agents
+        .get(seq)!
+        .map(({ name }) => name)
+        .join(', then ')}${after}${parallel ? '' : ', runs alone'})`;
     }),
   ];
   if (done.length > 0) lines.push(`  Already completed: ${done.map(({ seq }) => seq).join(', ')}`);
