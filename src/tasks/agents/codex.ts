@@ -62,6 +62,7 @@ function codexReader(): AgentReader {
       lastWord = shownText(asString(fields['text'])) || lastWord;
       return textEvents(fields['text']);
     }
+    if (fields['type'] === 'error') return [outputEvent(fields['message'], false)];
     const id = asString(fields['id']);
     const tool = toolOf(fields);
     if (tool === undefined) return [];

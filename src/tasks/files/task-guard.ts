@@ -1,6 +1,7 @@
 import { readdirSync, type Stats, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
+import { Coalesced } from './coalesced.ts';
 import type { Feature } from './feature.ts';
 import { FeatureParser, type FeatureTexts, isTaskFile, readTaskFile } from './parse-feature.ts';
 import type { TaskCopies } from './task-copies.ts';
@@ -42,8 +43,7 @@ export class TaskGuard {
   private readonly parsers = new Map<string, FeatureParser>();
   private readonly stamps = new Map<string, Stamp>();
   private journalAt = 0;
-  private running: Promise<readonly DifferingFile[]> | undefined;
-  private next: Promise<readonly DifferingFile[]> | undefined;
+  private readonly comparison = new Coalesced(() => this.compare());
   private restUntil = 0;
 
   constructor(
@@ -77,12 +77,7 @@ export class TaskGuard {
 
   /** The files that someone else changed, added or removed. Callers that come while files are compared share the next result. */
   differing(): Promise<readonly DifferingFile[]> {
-    if (this.running === undefined) return this.start();
-    this.next ??= this.running.then(
-      () => this.start(),
-      () => this.start(),
-    );
-    return this.next;
+    return this.comparison.request();
   }
 
   /** Compares one file. */
@@ -93,7 +88,6 @@ export class TaskGuard {
   }
 
   async close(): Promise<void> {
-    await this.running?.catch(() => undefined);
     await this.copies.close();
   }
 
@@ -112,14 +106,6 @@ export class TaskGuard {
       this.texts.set(feature, texts.set(file, text));
       this.stamps.delete(join(feature, file));
     }
-  }
-
-  private start(): Promise<readonly DifferingFile[]> {
-    this.next = undefined;
-    this.running = this.compare().finally(() => {
-      this.running = undefined;
-    });
-    return this.running;
   }
 
   /** Looks at every file. The pause afterwards keeps this a small part of the work, however many files there are. */

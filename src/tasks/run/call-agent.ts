@@ -95,6 +95,7 @@ export async function callAgent(
         onLine: (type, text) => transcript.add({ type, text }),
         onEvent: (event) => {
           transcript.add(event);
+          record.usage = log.usage;
           const step = stepOf(event);
           if (step !== '') report(step);
         },

@@ -8,9 +8,12 @@ import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
 import { type ErrorCode, VolleyError } from '../../core/errors.ts';
 import { createLauncher } from '../../runners/process/helper-launcher.ts';
 import type { Launcher } from '../../runners/process/launcher.ts';
+import type { ToolContext } from '../../runners/runner.ts';
 import type { TaskRecord } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
-import { batchNameOf } from '../files/feature.ts';
+import type { AgentUsage } from '../agents/adapter.ts';
+import { sumUsage } from '../agents/usage.ts';
+import { batchNameOf, type Subtask } from '../files/feature.ts';
 import { withRunLock } from '../files/folder-lock.ts';
 import type { TaskFolder } from '../files/task-folder.ts';
 import { CommandRunner } from '../verify/command-runner.ts';
@@ -38,11 +41,21 @@ export interface RunSetting {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
+/** What a display shows of a run besides its batch. */
+export interface RunProgress {
+  /** The agent of the current attempt at a subtask. */
+  agentOf(seq: string): string;
+  /** What all attempts so far used, as far as agents report it. */
+  usage(): AgentUsage;
+  /** The subtasks that wait, and why: `04 for 02, 03`. */
+  waiting(): readonly string[];
+}
+
 /** Starts the batch with additional parameters for `start`, and waits until it ends. */
 type StartBatch = (
   batch: string,
   terms: Readonly<Record<string, unknown>>,
-  agentOf: (id: string) => string,
+  progress: RunProgress,
 ) => Promise<BatchAnswer>;
 
 /**
@@ -170,18 +183,50 @@ async function delegateAll(
     });
     // Unguessable, so that only the tasks of this run can delegate.
     const secret = randomBytes(16).toString('hex');
-    closing.push(openDelegations(coordinator, secret, (seq, context) => runAttempt(parts, seq, context)));
-    const agentOf = (seq: string) => attempts.of(seq).at(-1)?.agent ?? agents.get(seq)?.[0]?.name ?? '';
+    const completed = new Set<string>();
+    const attempt = async (seq: string, context: ToolContext) => {
+      const result = await runAttempt(parts, seq, context);
+      completed.add(seq);
+      return result;
+    };
+    closing.push(openDelegations(coordinator, secret, attempt));
+    const progress = progressOf(parts, selection.subtasks, completed);
     const waves = request.waves === true;
-    const tasks = batchTasks(selection.subtasks, { feature, run: secret, terms, waves, agentOf });
+    const tasks = batchTasks(selection.subtasks, {
+      feature,
+      run: secret,
+      terms,
+      waves,
+      agentOf: progress.agentOf,
+    });
     checked(await executor.handle({ action: 'clear', batch }));
     checked(await executor.handle({ action: 'add_batch', batch, tasks }));
-    checked(await start(batch, { max_concurrent: terms.maxConcurrent }, agentOf));
+    checked(await start(batch, { max_concurrent: terms.maxConcurrent }, progress));
   } finally {
     await closing.reduceRight((later, close) => later.finally(close), Promise.resolve());
   }
   // Informative only.
   return { projectChanges: await workspaces.changedInProject().catch(() => []), tampering };
+}
+
+function progressOf(
+  { agents, attempts, working }: RunContext,
+  subtasks: readonly Subtask[],
+  completed: ReadonlySet<string>,
+): RunProgress {
+  const members = new Set(subtasks.map(({ seq }) => seq));
+  return {
+    agentOf: (seq) => attempts.of(seq).at(-1)?.agent ?? agents.get(seq)?.[0]?.name ?? '',
+    usage: () => sumUsage(subtasks.flatMap(({ seq }) => attempts.of(seq).map(({ usage }) => usage))),
+    waiting: () =>
+      subtasks
+        .filter(({ seq }) => !completed.has(seq) && !working.has(seq) && attempts.of(seq).length === 0)
+        .map(({ seq, dependsOn, parallel }) => {
+          const open = dependsOn.filter((one) => members.has(one) && !completed.has(one));
+          if (open.length > 0) return `${seq} for ${open.join(', ')}`;
+          return parallel ? `${seq} for an agent` : `${seq} to run alone`;
+        }),
+  };
 }
 
 function openWorkspaces(

@@ -1,3 +1,4 @@
+import { Coalesced } from '../files/coalesced.ts';
 import type { TaskFolder } from '../files/task-folder.ts';
 import { GitGuard } from '../workspace/git-guard.ts';
 import { RefGuard } from '../workspace/ref-guard.ts';
@@ -13,6 +14,7 @@ const MAX_TAMPERINGS = 100;
  */
 export class TamperGuard {
   readonly tamperings: Tampering[] = [];
+  private readonly checking = new Coalesced(() => this.checkNow());
 
   private constructor(
     /** Guarded: it returns only what Volley wrote. */
@@ -45,7 +47,11 @@ export class TamperGuard {
   }
 
   /** Restores what was changed. */
-  async check(): Promise<void> {
+  check(): Promise<void> {
+    return this.checking.request();
+  }
+
+  private async checkNow(): Promise<void> {
     for (const guard of [this.git, this.refs]) {
       const found = await guard?.restore();
       if (found !== undefined && found.paths.length > 0) this.blame(found);

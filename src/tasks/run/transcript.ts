@@ -1,4 +1,4 @@
-import { closeSync, constants, openSync, readdirSync, realpathSync, statSync, writeSync } from 'node:fs';
+import { closeSync, constants, openSync, readdirSync, realpathSync, writeSync } from 'node:fs';
 import { mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -186,11 +186,6 @@ function parsedLine(line: string): TranscriptLine | undefined {
     // Empty, cut short by a crash, or written by someone else.
     return undefined;
   }
-}
-
-/** When a transcript was last written to; undefined if there is none. */
-export function transcriptTime(project: string, path: string): number | undefined {
-  return statSync(join(project, path), { throwIfNoEntry: false })?.mtimeMs;
 }
 
 /** A line for people. It is safe for a terminal, whatever the agent wrote. */

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type GitFolders, gitFoldersOf } from '../../config/git-folders.ts';
+import { Coalesced } from '../files/coalesced.ts';
 import { filesBelow } from './folder-entries.ts';
 import { Git } from './git.ts';
 import { changesBetween, type FolderSnapshot, snapshotFolder } from './snapshot.ts';
@@ -25,8 +26,7 @@ const MAX_REFS = 20_000;
 export class ChangeTracker {
   private readonly git: GitFolders | undefined;
   private last: FolderSnapshot | undefined;
-  private running: Promise<TreeState> | undefined;
-  private next: Promise<TreeState> | undefined;
+  private readonly inspection = new Coalesced(() => this.inspectNow());
 
   constructor(
     private readonly root: string,
@@ -38,12 +38,7 @@ export class ChangeTracker {
   }
 
   inspect(): Promise<TreeState> {
-    if (this.running === undefined) return this.start();
-    this.next ??= this.running.then(
-      () => this.start(),
-      () => this.start(),
-    );
-    return this.next;
+    return this.inspection.request();
   }
 
   /** Sorted paths relative to the tree; refs begin with `.git/`. */
@@ -63,14 +58,6 @@ export class ChangeTracker {
   private async isForward(name: string, from: string, to: string | undefined): Promise<boolean> {
     if (to === undefined || name.startsWith('refs/tags/')) return false;
     return new Git(this.root).isAncestor(from, to).catch(() => false);
-  }
-
-  private start(): Promise<TreeState> {
-    this.next = undefined;
-    this.running = this.inspectNow().finally(() => {
-      this.running = undefined;
-    });
-    return this.running;
   }
 
   private async inspectNow(): Promise<TreeState> {

@@ -15,6 +15,7 @@ export class DeniedPaths {
   private readonly project: string;
   private readonly protection: ProtectedPaths;
   private readonly patterns: readonly string[];
+  private knownGlobs: readonly string[] | undefined;
 
   constructor(
     config: VolleyConfig,
@@ -42,7 +43,12 @@ export class DeniedPaths {
   }
 
   /** The same as globs, for agents that support them. */
-  get globs(): string[] {
+  get globs(): readonly string[] {
+    this.knownGlobs ??= this.findGlobs();
+    return this.knownGlobs;
+  }
+
+  private findGlobs(): string[] {
     const named = PROTECTED_RULES.filter(({ agents }) => agents === 'protected').map(
       ({ pattern }) => pattern,
     );
