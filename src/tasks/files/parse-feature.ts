@@ -80,24 +80,46 @@ interface ParsedFile {
   readonly problems: readonly FeatureProblem[];
 }
 
-/** Parses a feature repeatedly. Files whose text is the same are not parsed again. */
+/** Parses a feature repeatedly. Only files whose text changed are parsed again. */
 export class FeatureParser {
-  private files: readonly string[] = [];
   private readonly parsed = new Map<string, ParsedFile>();
+  private last: Feature | undefined;
 
   constructor(private readonly name: string) {}
 
   parse(texts: FeatureTexts): Feature {
-    let isSorted = texts.size === this.files.length;
+    const changed: [before: ParsedFile | undefined, now: ParsedFile][] = [];
     for (const [file, text] of texts) {
       const before = this.parsed.get(file);
       if (before?.text === text) continue;
-      isSorted &&= before !== undefined;
-      this.parsed.set(file, parseFile(this.name, file, text));
+      const now = parseFile(this.name, file, text);
+      this.parsed.set(file, now);
+      changed.push([before, now]);
     }
-    if (!isSorted || !this.files.every((file) => texts.has(file)))
-      this.files = [...texts.keys()].sort(compareFiles);
-    const found = this.files.map((file) => this.parsed.get(file)!);
+    if (this.parsed.size > texts.size)
+      for (const file of [...this.parsed.keys()]) if (!texts.has(file)) this.parsed.delete(file);
+    const count = (this.last?.subtasks.length ?? 0) + Number(this.last?.task !== undefined);
+    // The usual case: some subtasks changed, and nothing else.
+    const isSimple = this.last?.problems.length === 0 && count === texts.size && changed.every(isPlainChange);
+    this.last = isSimple ? this.updated(this.last!, changed) : this.assembled();
+    return this.last;
+  }
+
+  private updated(last: Feature, changed: readonly [unknown, ParsedFile][]): Feature {
+    if (changed.length === 0) return last;
+    const subtasks = [...last.subtasks];
+    let { task } = last;
+    for (const [, now] of changed) {
+      task = now.task ?? task;
+      const index = subtasks.findIndex(({ file }) => file === now.subtask?.file);
+      if (now.subtask !== undefined) subtasks[index] = now.subtask;
+    }
+    return { ...last, task, subtasks };
+  }
+
+  private assembled(): Feature {
+    const files = [...this.parsed.keys()].sort(compareFiles);
+    const found = files.map((file) => this.parsed.get(file)!);
     const problems = found.flatMap((one) => one.problems);
     return {
       name: this.name,
@@ -107,6 +129,12 @@ export class FeatureParser {
       problems: problems.sort((a, b) => Number(a.file > b.file) - Number(a.file < b.file)),
     };
   }
+}
+
+/** Whether a file was and is right, so that it has the same place. */
+function isPlainChange([before, now]: readonly [ParsedFile | undefined, ParsedFile]): boolean {
+  const kind = (one: ParsedFile | undefined) => (one?.task && 'task') ?? (one?.subtask && 'subtask');
+  return now.problems.length === 0 && kind(now) !== undefined && kind(now) === kind(before);
 }
 
 function parseFile(feature: string, file: string, text: string | Error): ParsedFile {

@@ -53,7 +53,7 @@ export class TaskCopies {
   /** What was written since a position in the journal, and the next position. */
   async journal(from: number): Promise<{ readonly entries: readonly JournalEntry[]; readonly end: number }> {
     const path = join(this.folder, JOURNAL);
-    const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+    const size = this.journalSize();
     if (size <= from) return { entries: [], end: from };
     const file = await open(path);
     try {
@@ -65,6 +65,10 @@ export class TaskCopies {
     } finally {
       await file.close();
     }
+  }
+
+  journalSize(): number {
+    return statSync(join(this.folder, JOURNAL), { throwIfNoEntry: false })?.size ?? 0;
   }
 
   private note(entry: JournalEntry): Promise<void> {

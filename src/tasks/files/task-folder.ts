@@ -92,8 +92,10 @@ export class TaskFolder {
     });
   }
 
-  /** Ends the guard of {@link guarded}. */
+  /** Ends the guard of {@link guarded}, after a last look at every file. */
   async endGuard(): Promise<void> {
+    this.guard?.distrust();
+    await this.restoreTampered().catch(() => undefined);
     await this.guard?.close();
   }
 
@@ -207,6 +209,7 @@ export class TaskFolder {
     const tampered = await this.guard?.differs(name, file);
     if (tampered !== undefined) await this.restore(tampered);
     await this.write(name, file, text);
+    this.guard?.wrote(name, file, text);
     texts.set(file, text);
   }
 

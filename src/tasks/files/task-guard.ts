@@ -1,5 +1,5 @@
-import { readdirSync, type Stats, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { type FSWatcher, readdirSync, type Stats, statSync, watch } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
 import { Coalesced } from './coalesced.ts';
 import type { Feature } from './feature.ts';
@@ -29,9 +29,13 @@ const TICK_MS = 50;
 const COARSE_TICK_MS = 2000;
 /** How long the event loop may be blocked at a time. */
 const SLICE_MS = 10;
-/** Scans that take longer than this are followed by a pause of this many times their duration. */
-const SHORT_SCAN_MS = 1;
+/** A long comparison of all files is repeated only after a pause of this many times its duration. */
+const SHORT_MS = 1;
 const PAUSE_FACTOR = 4;
+/** Where changes are reported reliably, and soon, all files are compared only now and then. */
+const CAN_WATCH = process.platform === 'linux';
+const MAX_WATCHED = 50;
+const WATCHED_PAUSE_MS = 2000;
 
 /**
  * What Volley wrote to the task files of a project, kept in memory during a run. It follows the changes of other Volley
@@ -42,6 +46,9 @@ export class TaskGuard {
   private readonly texts = new Map<string, Map<string, string | Error>>();
   private readonly parsers = new Map<string, FeatureParser>();
   private readonly stamps = new Map<string, Stamp>();
+  private readonly watchers = new Map<string, FSWatcher>();
+  /** Files that may have changed since they were compared. Undefined if some changes are not reported. */
+  private touched: Set<string> | undefined = CAN_WATCH ? new Set() : undefined;
   private journalAt = 0;
   private readonly comparison = new Coalesced(() => this.compare());
   private restUntil = 0;
@@ -55,6 +62,7 @@ export class TaskGuard {
   /** Starts to guard the files of a feature. */
   async add(feature: string, texts: FeatureTexts): Promise<void> {
     this.texts.set(feature, new Map(texts));
+    this.watch(feature);
     for (const [file, text] of texts)
       if (typeof text === 'string') await this.copies.write(feature, file, text);
   }
@@ -80,6 +88,13 @@ export class TaskGuard {
     return this.comparison.request();
   }
 
+  /** Takes note of what Volley wrote, under the lock of the folder. */
+  wrote(feature: string, file: string, text: string): void {
+    this.texts.get(feature)?.set(file, text);
+    this.stamps.delete(join(feature, file));
+    this.journalAt = this.copies.journalSize();
+  }
+
   /** Compares one file. */
   async differs(feature: string, file: string): Promise<DifferingFile | undefined> {
     const text = this.texts.get(feature)?.get(file);
@@ -87,8 +102,30 @@ export class TaskGuard {
     return (await this.isSame(join(feature, file), text)) ? undefined : { feature, file, text };
   }
 
+  /** The next comparison looks at every file. */
+  distrust(): void {
+    this.touched = undefined;
+    this.restUntil = 0;
+  }
+
   async close(): Promise<void> {
+    for (const watcher of this.watchers.values()) watcher.close();
     await this.copies.close();
+  }
+
+  private watch(feature: string): void {
+    if (this.touched === undefined || this.watchers.has(feature)) return;
+    try {
+      if (this.watchers.size >= MAX_WATCHED) throw new Error('too many');
+      const watcher = watch(join(this.path, feature), (_, file) => {
+        if (file !== null && isTaskFile(file)) this.touched?.add(join(feature, file));
+      });
+      watcher.on('error', () => this.distrust());
+      watcher.unref();
+      this.watchers.set(feature, watcher);
+    } catch {
+      this.distrust();
+    }
   }
 
   /** Takes over what other processes wrote. */
@@ -103,16 +140,37 @@ export class TaskGuard {
       const text = await this.copies.read(feature, file);
       if (text === undefined) continue;
       const texts = this.texts.get(feature) ?? new Map<string, string | Error>();
+      if (texts.size === 0) this.watch(feature);
       this.texts.set(feature, texts.set(file, text));
       this.stamps.delete(join(feature, file));
     }
   }
 
-  /** Looks at every file. The pause afterwards keeps this a small part of the work, however many files there are. */
   private async compare(): Promise<DifferingFile[]> {
-    const restMs = this.restUntil - performance.now();
-    if (restMs > 0) await sleep(restMs);
+    // What was written before is reported within a turn of the event loop.
+    for (let turns = 0; this.touched !== undefined && turns < 2; turns++) await turn();
     await this.sync();
+    const restMs = this.restUntil - performance.now();
+    if (restMs > 0 && this.touched !== undefined) return this.compareTouched(this.touched);
+    if (restMs > 0) await sleep(restMs);
+    return this.compareAll();
+  }
+
+  private async compareTouched(touched: Set<string>): Promise<DifferingFile[]> {
+    const found: DifferingFile[] = [];
+    for (const path of [...touched]) {
+      touched.delete(path);
+      const one = await this.differs(dirname(path), basename(path));
+      if (one === undefined) continue;
+      found.push(one);
+      // Until it is restored.
+      touched.add(path);
+    }
+    return found;
+  }
+
+  /** The pause afterwards keeps this a small part of the work, however many files there are. */
+  private async compareAll(): Promise<DifferingFile[]> {
     const found: DifferingFile[] = [];
     let spentMs = 0;
     let since = performance.now();
@@ -129,7 +187,8 @@ export class TaskGuard {
       }
     }
     spentMs += performance.now() - since;
-    this.restUntil = spentMs < SHORT_SCAN_MS ? 0 : performance.now() + PAUSE_FACTOR * spentMs;
+    const pauseMs = Math.max(this.touched === undefined ? 0 : WATCHED_PAUSE_MS, PAUSE_FACTOR * spentMs);
+    this.restUntil = spentMs < SHORT_MS ? 0 : performance.now() + pauseMs;
     return found;
   }
 

@@ -46,7 +46,6 @@ export async function delegate(
   const { record, subtask } = delegation;
   context.report('preparing the workspace');
   if (await wasMerged(run, delegation, context.signal)) return subtask.title;
-  const mergedBefore = run.merged.length;
   const workspace = await openWorkspace(run, delegation, context.signal);
   record.branch = workspace.branch;
   let isDone = false;
@@ -69,7 +68,8 @@ export async function delegate(
     const delivery = await workspace.deliver(message, {
       signal: context.signal,
       confirm: () => requireWanted(run, delegation),
-      recheck: () => recheckAfterMerge(run, delegation, run.merged.slice(mergedBefore), context),
+      isNewTogether: record.isRepair,
+      recheck: () => recheckAfterMerge(run, delegation, run.merged.slice(record.mergedBefore), context),
     });
     if (!delivery.ok) {
       record.conflicts = delivery.conflicts;
@@ -103,8 +103,11 @@ async function openWorkspace(
   if (last !== undefined && work === undefined) {
     transcript.note(`continuing in ${last.folder}`);
     left.pop();
+    record.mergedBefore = run.attempts.of(seq).at(-2)!.mergedBefore;
     return last;
   }
+  // A repair may break anything that was merged before.
+  record.mergedBefore = record.isRepair ? 0 : run.merged.length;
   const workspace = await run.workspaces.open(subtask, signal, record.isRepair ? work : undefined);
   transcript.note(`working in ${workspace.folder}`);
   return workspace;

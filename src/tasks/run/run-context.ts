@@ -95,6 +95,8 @@ export interface SubtaskAttempt {
   isRepair: boolean;
   /** The commit of its work, if that does not fit the project and another attempt may repair it. */
   repairable: string | undefined;
+  /** How many subtasks of this run were merged when its worktree was made. */
+  mergedBefore: number;
   /** The path of its transcript, relative to the project. */
   transcript: string | undefined;
   /** Protected files of Volley or git that only this agent can have changed. They were restored. */
@@ -134,6 +136,7 @@ export class AttemptLog {
       isActive: false,
       isRepair: false,
       repairable: undefined,
+      mergedBefore: 0,
       transcript: undefined,
       tampered: [],
       notRestored: [],

@@ -81,7 +81,7 @@ export class MergeQueue {
     const target = await repository.head();
     // Then it was verified together with everything the project has.
     const isKnown = await repository.git.isAncestor(target, commit);
-    const check = isKnown ? undefined : guard?.recheck();
+    const check = isKnown && guard?.isNewTogether !== true ? undefined : guard?.recheck();
     if (check === undefined) return mergeWork(repository, commit, message);
     guard?.signal.throwIfAborted();
     try {

@@ -34,6 +34,8 @@ export interface DeliveryGuard {
   readonly signal: AbortSignal;
   /** Throws if the work is no longer wanted. */
   confirm(): Promise<void>;
+  /** Whether the merged result is checked even if the work began with all that the project has. */
+  readonly isNewTogether?: boolean;
   /** A check of the merged result that returns what fails. Undefined if it would show nothing new. */
   recheck(): ((place: MergedPlace) => Promise<readonly string[]>) | undefined;
 }

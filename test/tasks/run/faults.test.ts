@@ -56,7 +56,7 @@ describe('an agent that changes what its siblings share', { timeout: 180_000 }, 
     expect(git(project.folder, 'rev-parse', 'refs/volley/rescued/tags/v1')).toBe(before);
   });
 
-  it('cannot complete another subtask, by its file or with --force in a clean environment', async () => {
+  it('cannot complete another subtask by editing its file', async () => {
     const edit = `sed -i 's/"pending"/"completed"/' "$VOLLEY_TASKS_PROJECT/.tmp/tasks/auth/subtask_02.json"`;
     const project = new FeatureProject({
       '01': { deliverables: ['a'], behaviour: { kind: 'script', script: `${edit}; echo work > a` } },
@@ -220,6 +220,24 @@ describe('a run', { timeout: 180_000 }, () => {
     const turns = ['01', '02'].map((seq) => by_subtask[seq]!.turns!);
     expect(total.turns).toBe(turns[0]! + turns[1]!);
     expect(by_agent['spender']).toEqual(total);
+  });
+
+  it('is not offered for a retry as a batch, which could only fail', async () => {
+    const project = new FeatureProject({ '01': { deliverables: ['a'], behaviour: { kind: 'lie' } } });
+    const { run, executor } = await runner(project);
+    await run();
+    const { text } = await executor.report('feature-auth', '01');
+    expect(text).toContain('volley tasks run auth');
+    expect(text).toContain('volley tasks logs auth 01');
+    expect(text).not.toContain('"retry"');
+    const retried = await executor.handle({ action: 'retry', batch: 'feature-auth' });
+    expect(retried).toMatchObject({ ok: false, error: { code: 'FEATURE_BATCH' } });
+  });
+
+  it('says nothing of agents that leave the marking to Volley', async () => {
+    const project = new FeatureProject({ '01': { deliverables: ['a'] } });
+    const { run } = await runner(project);
+    expect((await run()).subtasks[0]).toMatchObject({ status: 'completed', discrepancy: null });
   });
 
   it('writes no transcript through a link that an agent made', async () => {
