@@ -90,20 +90,24 @@ export class TaskGuard {
 
   /** Takes note of what Volley wrote, under the lock of the folder. */
   wrote(feature: string, file: string, text: string): void {
+    const path = join(feature, file);
     this.texts.get(feature)?.set(file, text);
-    this.stamps.delete(join(feature, file));
+    const stats = statSync(join(this.path, path), { throwIfNoEntry: false });
+    if (stats === undefined) this.stamps.delete(path);
+    else this.stamps.set(path, { ...stampOf(stats), isFresh: false });
     this.journalAt = this.copies.journalSize();
   }
 
   /** Compares one file. */
   async differs(feature: string, file: string): Promise<DifferingFile | undefined> {
     const text = this.texts.get(feature)?.get(file);
-    if (text instanceof Error) return undefined;
+    if (text instanceof Error || this.isUnchanged(join(feature, file))) return undefined;
     return (await this.isSame(join(feature, file), text)) ? undefined : { feature, file, text };
   }
 
-  /** The next comparison looks at every file. */
+  /** The next comparison reads every file. */
   distrust(): void {
+    this.stamps.clear();
     this.touched = undefined;
     this.restUntil = 0;
   }
@@ -177,7 +181,7 @@ export class TaskGuard {
     for (const [feature, texts] of this.texts) {
       const files = new Set([...texts.keys(), ...this.filesOf(feature)]);
       for (const file of files) {
-        const one = this.isUnchanged(join(feature, file)) ? undefined : await this.differs(feature, file);
+        const one = await this.differs(feature, file);
         if (one !== undefined) found.push(one);
         const now = performance.now();
         if (now - since < SLICE_MS) continue;

@@ -6,6 +6,7 @@ import type { BatchExecutor } from '../../batch/executor/batch-executor.ts';
 import type { VolleyConfig } from '../../config/config.ts';
 import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
 import { type ErrorCode, VolleyError } from '../../core/errors.ts';
+import { toFailure } from '../../engine/tool-failure.ts';
 import { createLauncher } from '../../runners/process/helper-launcher.ts';
 import type { Launcher } from '../../runners/process/launcher.ts';
 import type { ToolContext } from '../../runners/runner.ts';
@@ -183,14 +184,19 @@ async function delegateAll(
     });
     // Unguessable, so that only the tasks of this run can delegate.
     const secret = randomBytes(16).toString('hex');
-    const completed = new Set<string>();
+    const ends: SubtaskEnds = { completed: new Set(), failed: new Set() };
     const attempt = async (seq: string, context: ToolContext) => {
-      const result = await runAttempt(parts, seq, context);
-      completed.add(seq);
-      return result;
+      try {
+        const result = await runAttempt(parts, seq, context);
+        ends.completed.add(seq);
+        return result;
+      } catch (error) {
+        if (toFailure(error).isPermanent) ends.failed.add(seq);
+        throw error;
+      }
     };
     closing.push(openDelegations(coordinator, secret, attempt));
-    const progress = progressOf(parts, selection.subtasks, completed);
+    const progress = progressOf(parts, selection.subtasks, ends);
     const waves = request.waves === true;
     const tasks = batchTasks(selection.subtasks, {
       feature,
@@ -209,23 +215,33 @@ async function delegateAll(
   return { projectChanges: await workspaces.changedInProject().catch(() => []), tampering };
 }
 
+/** The subtasks of a run that have ended. */
+interface SubtaskEnds {
+  readonly completed: Set<string>;
+  readonly failed: Set<string>;
+}
+
 function progressOf(
   { agents, attempts, working }: RunContext,
   subtasks: readonly Subtask[],
-  completed: ReadonlySet<string>,
+  { completed, failed }: SubtaskEnds,
 ): RunProgress {
   const members = new Set(subtasks.map(({ seq }) => seq));
+  const whyWaiting = ({ seq, dependsOn, parallel }: Subtask): string => {
+    const open = dependsOn.filter((one) => members.has(one) && !completed.has(one));
+    if (open.length > 0) return `${seq} for ${open.join(', ')}`;
+    const alone = [...working.values()].find(({ subtask }) => !subtask.parallel);
+    const what = attempts.of(seq).length > 0 ? `${seq} to be tried again` : seq;
+    if (alone !== undefined) return `${what} for ${alone.subtask.seq}, which runs alone`;
+    return parallel ? `${what} for an agent` : `${what} to run alone`;
+  };
   return {
     agentOf: (seq) => attempts.of(seq).at(-1)?.agent ?? agents.get(seq)?.[0]?.name ?? '',
     usage: () => sumUsage(subtasks.flatMap(({ seq }) => attempts.of(seq).map(({ usage }) => usage))),
     waiting: () =>
       subtasks
-        .filter(({ seq }) => !completed.has(seq) && !working.has(seq) && attempts.of(seq).length === 0)
-        .map(({ seq, dependsOn, parallel }) => {
-          const open = dependsOn.filter((one) => members.has(one) && !completed.has(one));
-          if (open.length > 0) return `${seq} for ${open.join(', ')}`;
-          return parallel ? `${seq} for an agent` : `${seq} to run alone`;
-        }),
+        .filter(({ seq }) => !completed.has(seq) && !failed.has(seq) && !working.has(seq))
+        .map(whyWaiting),
   };
 }
 

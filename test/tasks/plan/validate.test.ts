@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Feature } from '../../../src/tasks/files/feature.ts';
 import { parseFeature } from '../../../src/tasks/files/parse-feature.ts';
-import { validateBatch, validateFeature as validateAll } from '../../../src/tasks/plan/validate.ts';
+import { validateFeature as validateAll, validateBatch } from '../../../src/tasks/plan/validate.ts';
 import { at, feature } from '../support/feature.ts';
 
 /** Without the warnings that these small features all deserve. */

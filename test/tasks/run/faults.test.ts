@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readReport } from '../../../src/tasks/run/report-file.ts';
 import { reportText } from '../../../src/tasks/run/report-text.ts';
+import { readTranscript, transcriptPath } from '../../../src/tasks/run/transcript.ts';
+import { eventually } from '../../runners/process/support/launch.ts';
 import { git } from '../workspace/support.ts';
 import { FeatureProject } from './feature-project.ts';
 import { commitAll, runner } from './runner.ts';
@@ -107,6 +109,23 @@ describe('a run', { timeout: 180_000 }, () => {
     expect((await readReport((await runner(project)).setting.folder, 'auth'))!.history.attempts).toHaveLength(
       3,
     );
+  });
+
+  it('can be followed while it happens, to the end of the attempt', async () => {
+    const project = new FeatureProject({ '01': { deliverables: ['a'], behaviour: { hold: 'go' } } });
+    const { run, setting } = await runner(project);
+    const ended = run();
+    await eventually('the agent has begun', () => project.begun().length === 1);
+    const types: string[] = [];
+    for await (const { type } of readTranscript(setting.folder.project, transcriptPath('auth', '01', 1), {
+      follow: true,
+    })) {
+      if (type === 'prompt') project.put('go', '');
+      types.push(type);
+    }
+    expect(types.at(-1)).toBe('end');
+    expect(types).toContain('text');
+    expect((await ended).status).toBe('completed');
   });
 
   it('continues a retry where the last attempt ended, in worktrees too', async () => {
