@@ -7,7 +7,7 @@ import type { Store } from '../store/store.ts';
 export const DELEGATE_TOOL = 'delegate_subtask';
 
 /** The subtask that a task delegates, if it does. */
-export function delegatedBy({ function: tool, params }: Pick<NewTask, 'function' | 'params'>) {
+function delegatedBy({ function: tool, params }: Pick<NewTask, 'function' | 'params'>) {
   if (tool !== DELEGATE_TOOL) return undefined;
   const { feature, seq } = JSON.parse(params) as Readonly<Record<string, unknown>>;
   return typeof feature === 'string' && typeof seq === 'string' ? { feature, seq } : undefined;

@@ -12,7 +12,7 @@ export function sumUsage(parts: Iterable<AgentUsage>): AgentUsage {
   return sum;
 }
 
-export function totalTokens({ inputTokens, outputTokens }: AgentUsage): number | undefined {
+function totalTokens({ inputTokens, outputTokens }: AgentUsage): number | undefined {
   return inputTokens === undefined && outputTokens === undefined
     ? undefined
     : (inputTokens ?? 0) + (outputTokens ?? 0);
@@ -28,7 +28,7 @@ export function budgetExceeded(usage: AgentUsage, { turns, tokens, cost }: TaskB
   return undefined;
 }
 
-export function costText(dollars: number): string {
+function costText(dollars: number): string {
   return `$${dollars < 0.1 ? dollars.toFixed(4) : dollars.toFixed(2)}`;
 }
 
