@@ -4,6 +4,7 @@ import { batch } from './batch/scenario.ts';
 import { largeBatch } from './batch/store-scenario.ts';
 import { eventLoop } from './event-loop/scenario.ts';
 import { graph } from './graph/scenario.ts';
+import { featureGrowth } from './growth/features.ts';
 import { lockGrowth } from './growth/lock.ts';
 import { nodeGrowth } from './growth/nodes.ts';
 import type { Scenario } from './harness/scenario.ts';
@@ -25,6 +26,7 @@ export const SCENARIOS: readonly Scenario[] = [
   graph,
   nodeGrowth,
   lockGrowth,
+  featureGrowth,
   latency,
   memory,
   eventLoop,

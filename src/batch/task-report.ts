@@ -3,6 +3,7 @@ import { type GroupKind, groupKind, isGroup, type TaskRecord } from '../store/re
 import type { TaskSummary } from '../store/store.ts';
 import { type BatchContext, findBatch, findTask } from './context.ts';
 import { countsText, type TaskCounts, totalOf } from './counts.ts';
+import { featureHint } from './feature-task.ts';
 import { groupText, itemNoun } from './group-text.ts';
 import { hintText } from './hints.ts';
 import { type ResultRow, rowOf } from './result-row.ts';
@@ -82,7 +83,8 @@ async function stateText(context: BatchContext, task: TaskRecord): Promise<strin
   }
 }
 
-async function runningText(context: BatchContext, { batch, id, startedAt }: TaskRecord): Promise<string> {
+async function runningText(context: BatchContext, task: TaskRecord): Promise<string> {
+  const { batch, id, startedAt } = task;
   const running =
     startedAt === undefined
       ? 'is running'
@@ -90,7 +92,8 @@ async function runningText(context: BatchContext, { batch, id, startedAt }: Task
   const record = await findBatch(context, batch);
   const isHere = context.runs.current(batch) !== undefined;
   const holder = context.runs.otherHolder(record);
-  if (!isHere && holder === undefined) return `was running in a process that died. ${hintText('recover')}`;
+  if (!isHere && holder === undefined)
+    return `was running in a process that died. ${featureHint(task) ?? hintText('recover')}`;
   const where = isHere || holder === undefined ? '' : `, in ${holderText(holder)}`;
   return linesText(`${running}${where}.`, await explainTask(context, batch, id));
 }
@@ -121,7 +124,8 @@ export async function explainTask(
       ? 'It is about to be checked and submitted.'
       : `${waits ?? 'Ready; queued behind other tasks. '}${run.backlogText}`;
   const holder = context.runs.otherHolder(record);
-  if (holder === undefined) return `${waits ?? ''}The batch is not running. ${hintText('start')}`;
+  if (holder === undefined)
+    return `${waits ?? ''}The batch is not running. ${featureHint(task) ?? hintText('start')}`;
   return `${waits ?? 'Ready; queued behind other tasks. '}The batch is run by ${holderText(holder)}, with ${record.counts.running} running and ${record.counts.open} open${limitText(record.options)}.`;
 }
 
@@ -184,12 +188,12 @@ async function endedText(
       return linesText(
         `failed with reason "${task.reason}" after ${attemptsText(task)}${tookText(task)}${agoText(task)}:`,
         oneLine(task.message ?? '', MAX_MESSAGE),
-        hintText('retry'),
+        featureHint(task) ?? hintText('retry'),
       );
     case 'cancelled':
       return linesText(
         `was cancelled${agoText(task)}: ${oneLine(task.message ?? '', MAX_MESSAGE)}`,
-        hintText('retry'),
+        featureHint(task) ?? hintText('retry'),
       );
     case 'skipped':
       return skippedText(context, task);
@@ -212,7 +216,7 @@ async function skippedText({ store }: Pick<BatchContext, 'store'>, task: TaskRec
   return linesText(
     `was skipped${agoText(task)} because of ${taskText(root)}, which ${rootText(root)}${root.message === undefined ? '.' : ':'}`,
     root.message === undefined ? undefined : oneLine(root.message, MAX_MESSAGE),
-    hintText('retryCause', cause),
+    featureHint(root) ?? hintText('retryCause', cause),
   );
 }
 

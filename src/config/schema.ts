@@ -766,6 +766,13 @@ const agent = table(
       maxText: 4096,
     }),
     env: texts('Additional environment variables.', VARIABLE_NAME, 'The value of the variable.'),
+    agents: optionalList({
+      does: 'Other agents, in order, instead of one of its own: the first attempt goes to the first, the next attempt to the next.',
+      examples: ['codex', 'claude'],
+      defaultText: 'none',
+      min: 1,
+      maxText: 64,
+    }),
   },
 );
 

@@ -184,6 +184,11 @@ export class ParallelToolCoordinator implements AsyncDisposable {
     return this.config.cache.enabled ? new ResultCache(store, mode, this.cacheParts) : undefined;
   }
 
+  /** @internal */
+  hasInternal(name: string): boolean {
+    return this.registry.hasInternal(name);
+  }
+
   /** Removes a tool. Running calls continue. */
   unregister(name: string): boolean {
     return this.registry.unregister(name);

@@ -504,6 +504,10 @@ const FEATURE_ERRORS = {
     meaning: 'Another process is running the feature.',
     remedy: 'Wait for it to finish, or follow it as the message says. Nothing was started.',
   },
+  FEATURE_BATCH: {
+    meaning: 'The batch is a run of a feature. Its tasks start agents and cannot be run by themselves.',
+    remedy: 'Run what is left with `volley tasks run`. Nothing was changed.',
+  },
 } as const satisfies ErrorTable;
 
 /**

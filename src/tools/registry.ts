@@ -113,6 +113,10 @@ export class ToolRegistry {
     this.internal.add(tool.name);
   }
 
+  hasInternal(name: string): boolean {
+    return this.internal.has(name) && this.entries.has(name);
+  }
+
   /** Removes a tool. Running calls continue. */
   unregister(name: string): boolean {
     this.conflicts = new WeakMap();

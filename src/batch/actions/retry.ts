@@ -4,6 +4,7 @@ import { countText } from '../../core/words.ts';
 import type { TaskSummary } from '../../store/store.ts';
 import { type BatchContext, findBatch, findTasks, taskPages } from '../context.ts';
 import { countsText } from '../counts.ts';
+import { refuseFeatureBatch } from '../feature-task.ts';
 import { BATCH, IDS } from '../input/fields.ts';
 import { joinRun } from '../join-run.ts';
 import { publishChange } from '../run/events.ts';
@@ -32,6 +33,7 @@ export const retryAction = defineAction({
     if (ids !== undefined && all !== undefined)
       throw new VolleyError('INVALID_REQUEST', 'Pass either "ids" or "all", not both.');
     await findBatch(context, batch);
+    await refuseFeatureBatch(context.store, batch);
     const chosen = ids && (await withSkipped(context, batch, ids));
     const reopened = await context.store.reopen(batch, chosen);
     // With a group or an item, others were reopened, too.

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { countText } from '../../core/words.ts';
 import { findBatch } from '../context.ts';
+import { DELEGATE_TOOL, refuseFeatureBatch } from '../feature-task.ts';
 import { BATCH, SECONDS } from '../input/fields.ts';
 import { withReturned } from '../returned.ts';
 import { endText } from '../status.ts';
@@ -51,6 +52,9 @@ export const startAction = defineAction({
   },
   run: async ({ batch, max_concurrent, timeout, wait, fail_fast, cache, force }, context) => {
     await findBatch(context, batch);
+    // Registered only while this process runs a feature.
+    if (!(await context.coordinator()).hasInternal(DELEGATE_TOOL))
+      await refuseFeatureBatch(context.store, batch);
     const { run, recovery } = await context.runs.start(batch, {
       maxConcurrency: max_concurrent,
       timeoutMs: timeout === undefined ? undefined : timeout * 1000,

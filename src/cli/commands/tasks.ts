@@ -3,6 +3,7 @@ import { VolleyError } from '../../core/errors.ts';
 import { nearest } from '../../core/nearest.ts';
 import { EXIT, type ExitStatus, type Io } from '../output/io.ts';
 import { reportError } from '../output/messages.ts';
+import { rewriteCommands } from '../output/wording.ts';
 import { type CommandEntry, type CommonOptions, defineCommand } from '../program/command.ts';
 import { addHelpNote, writeHelpTo } from '../program/help.ts';
 import { declare, errorLine, runEntry } from '../program/program.ts';
@@ -72,9 +73,16 @@ async function runGroup(words: readonly string[], ok: ExitStatus, io: Io): Promi
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode !== 0 && isJson) throw new VolleyError('INVALID_VALUE', errorLine(error));
+    if (error.exitCode !== 0 && found !== undefined) io.stderr.write(usageText(found.program, io));
     return error.exitCode === 0 ? status : EXIT.usage;
   }
   return status;
+}
+
+/** How to call a command, after an error. */
+function usageText(program: Command, io: Io): string {
+  const usage = `Usage: volley tasks ${program.name()} ${program.usage()}`;
+  return rewriteCommands(`${usage}\nFor details: volley tasks help ${program.name()}\n`, {}, io);
 }
 
 function createGroup() {

@@ -11,7 +11,7 @@ import {
   textWidth,
   wrapHanging,
 } from '../output/text-layout.ts';
-import type { DisplayedBatch, DisplayedTask } from './view.ts';
+import { type DisplayedBatch, type DisplayedTask, runningCount } from './view.ts';
 
 export interface FrameOptions {
   readonly columns: number;
@@ -42,6 +42,8 @@ export function frameLines(view: DisplayedBatch, options: FrameOptions): Line[] 
   // Half of the screen is left for lines that scroll above.
   const room = Math.min(height - lines.length, Math.max(3, Math.floor(options.rows / 2)));
   lines.push(...runningLines(view.running, room, width, options));
+  if ((view.waiting ?? []).length > 0 && lines.length < height)
+    lines.push(waitingLine(view.waiting!, width, options.colors));
   return lines;
 }
 
@@ -73,14 +75,28 @@ function countsLine(view: DisplayedBatch, width: number, colors: Colors, lead?: 
   };
   if (counts.failed > 0) add(`${numberText(counts.failed)} failed`, colors.red);
   if (timeLeft !== undefined && ended < total) add(`${timeRangeText(timeLeft)} left`, colors.cyan);
-  // A task that has just started is listed before the store counts it.
-  const groups = view.running.filter(({ isGroup }) => isGroup).length;
-  const running = Math.max(counts.running, view.running.length) - groups;
+  const running = runningCount(view);
   if (running > 0) add(`${numberText(running)} running`);
   if (cached > 0) add(`${numberText(cached)} from cache`);
   if (counts.skipped > 0) add(`${numberText(counts.skipped)} skipped`, colors.yellow);
   if (counts.cancelled > 0) add(`${numberText(counts.cancelled)} cancelled`, colors.yellow);
   if (ratePerSecond !== undefined && ratePerSecond > 0) add(rateText(ratePerSecond));
+  for (const fact of view.facts ?? []) add(printableLine(fact));
+  return line;
+}
+
+/** `Waiting: 04 for 02, 03 · 05 for 04 · 2 more`. As many as fit. */
+function waitingLine(waiting: readonly string[], width: number, colors: Colors): Line {
+  const line = new Line(width).add('Waiting: ', colors.dim);
+  const more = (count: number) => (count === 0 ? '' : `${numberText(count)} more`);
+  for (const [index, text] of waiting.entries()) {
+    const separator = index === 0 ? '' : ' · ';
+    const rest = more(waiting.length - index - 1);
+    const needed = textWidth(separator) + textWidth(printableLine(text));
+    const isLast = line.room < needed + (rest === '' ? 0 : textWidth(` · ${rest}`));
+    if (isLast && index > 0) return line.add(`${separator}${more(waiting.length - index)}`, colors.dim);
+    line.add(separator, colors.dim).add(printableLine(text), colors.dim);
+  }
   return line;
 }
 

@@ -4,7 +4,13 @@ import { printableLine } from '../../core/printable-text.ts';
 import { type Colors, createColors, onlyOwnStyles } from '../output/colors.ts';
 import { numberText, percentText, rateText, timeRangeText } from '../output/numbers.ts';
 import { completedLine, failedLine } from './event-lines.ts';
-import type { Display, DisplayedBatch, DisplayedCompletion, DisplayedFailure } from './view.ts';
+import {
+  type Display,
+  type DisplayedBatch,
+  type DisplayedCompletion,
+  type DisplayedFailure,
+  runningCount,
+} from './view.ts';
 
 /** Short batches say something soon, long ones not too often. */
 const INTERVALS_MS = [1000, 2000, 5000, 10_000];
@@ -93,16 +99,16 @@ function groupLines({ running }: DisplayedBatch): string[] {
 
 /** `audit: 62%, 620 of 1,000 done, 3 failed, 8 running, 41/s, 8 to 12 s left`. */
 function progressLine(view: DisplayedBatch): string {
-  const { name, counts, cached = 0, progress, ratePerSecond, timeLeft, running } = view;
+  const { name, counts, cached = 0, progress, ratePerSecond, timeLeft, facts = [] } = view;
   const [total, ended] = [totalOf(counts), endedOf(counts)];
   const parts = [percentText(progress), `${numberText(ended)} of ${numberText(total)} done`];
-  const groups = running.filter(({ isGroup }) => isGroup).length;
-  const shown = { ...counts, running: counts.running - groups };
+  const shown = { ...counts, running: runningCount(view) };
   for (const status of ['failed', 'skipped', 'cancelled', 'running'] as const) {
     if (shown[status] > 0) parts.push(`${numberText(shown[status])} ${status}`);
   }
   if (cached > 0) parts.push(`${numberText(cached)} from cache`);
   if (ratePerSecond !== undefined && ratePerSecond > 0) parts.push(rateText(ratePerSecond));
   if (timeLeft !== undefined && ended < total) parts.push(`${timeRangeText(timeLeft)} left`);
+  parts.push(...facts.map(printableLine));
   return `${printableLine(name)}: ${parts.join(', ')}`;
 }

@@ -13,6 +13,10 @@ export interface DisplayedBatch {
   readonly ratePerSecond: number | undefined;
   readonly timeLeft: TimeRange | undefined;
   readonly running: readonly DisplayedTask[];
+  /** More to say beside the counts, such as the cost. */
+  readonly facts?: readonly string[];
+  /** What waits, and why. */
+  readonly waiting?: readonly string[];
   /** Shown to the user all the time, such as how to stop now. */
   readonly note?: string;
 }
@@ -68,4 +72,14 @@ interface NamedTask {
 /** The name of a task, or its id where the name is just that of the tool. */
 export function taskLabel({ id, name, function: tool }: NamedTask): string {
   return name === tool ? id : name;
+}
+
+/** Views list at most this many running tasks. */
+const MAX_LISTED = 100;
+
+/** The running tasks, without groups. The store counts a little late, so the list is right while it is complete. */
+export function runningCount({ counts, running }: Pick<DisplayedBatch, 'counts' | 'running'>): number {
+  const groups = running.filter(({ isGroup }) => isGroup).length;
+  const isComplete = running.length > 0 && running.length < MAX_LISTED;
+  return (isComplete ? running.length : counts.running) - groups;
 }

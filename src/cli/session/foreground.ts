@@ -1,7 +1,7 @@
 import type { BatchAnswer } from '../../batch/answer.ts';
 import type { RunningTask } from '../../batch/run/monitor.ts';
 import { createDisplay } from '../display/create-display.ts';
-import { taskLabel } from '../display/view.ts';
+import { type DisplayedBatch, taskLabel } from '../display/view.ts';
 import type { Io } from '../output/io.ts';
 import { onStopSignals, type StopRequest } from '../program/stop-signals.ts';
 import type { Session } from './session.ts';
@@ -16,6 +16,8 @@ export interface ForegroundOptions {
   readonly quiet: boolean;
   /** How to show a task. Default: its name and its tool. */
   readonly labelOf?: (task: LabeledTask) => TaskLabel;
+  /** More to show. Then the rate is left out: few long tasks have none worth knowing. */
+  readonly detail?: () => Pick<DisplayedBatch, 'facts' | 'waiting'>;
 }
 
 interface TaskLabel {
@@ -43,7 +45,7 @@ const NOTES: Readonly<Record<StopRequest, string>> = {
 /** Runs a batch in the foreground until it ends or a signal stops it. */
 export async function runInForeground(
   session: Session,
-  { batch, start, verbose, quiet, labelOf = plainLabel }: ForegroundOptions,
+  { batch, start, verbose, quiet, labelOf = plainLabel, detail }: ForegroundOptions,
   { stderr, env }: Io,
 ): Promise<ForegroundEnd> {
   const { executor, handle } = session;
@@ -59,7 +61,11 @@ export async function runInForeground(
   };
   // The display draws on its own schedule, from the last view that was read.
   let latest = quiet ? undefined : await executor.view(batch);
-  const view = () => ({ ...latest!, running: latest!.running.map((task) => shown(counted(task))) });
+  const view = () => ({
+    ...latest!,
+    ...(detail && { ratePerSecond: undefined, ...detail() }),
+    running: latest!.running.map((task) => shown(counted(task))),
+  });
   const display = latest === undefined ? undefined : createDisplay({ stream: stderr.raw, env, view, note });
   const refresh = async () => {
     // The run itself reports problems of the store.
@@ -85,7 +91,7 @@ export async function runInForeground(
       display?.completed(shown(event));
     }
   });
-  const timer = setInterval(() => void refresh(), REFRESH_MS);
+  const timer = display && setInterval(() => void refresh(), REFRESH_MS);
   const ignoreSignals = onStopSignals(stop);
   display?.changed();
   try {

@@ -160,6 +160,7 @@ const SUBTASK = z
     completed_at: TEXT_TIME,
     completion_summary: z.string().nullable(),
     blocked_reason: z.string().nullable(),
+    forced: z.array(z.string()).nullable().describe('What was missing when it was completed with `--force`.'),
   })
   .openapi('Subtask');
 

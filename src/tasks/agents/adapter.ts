@@ -2,6 +2,8 @@
 export type AgentEvent =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'tool'; readonly name: string; readonly detail?: string }
+  /** What a tool returned. */
+  | { readonly type: 'output'; readonly ok: boolean; readonly text: string }
   /** Total usage since the process started, as far as the agent reports it. */
   | ({ readonly type: 'usage' } & AgentUsage)
   /** Its final result: whether it considers the work done. */

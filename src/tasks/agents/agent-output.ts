@@ -55,6 +55,12 @@ export function textEvents(value: unknown): readonly AgentEvent[] {
   return text === '' ? [] : [{ type: 'text', text }];
 }
 
+/** What a tool returned: a string, or parts with text. */
+export function outputEvent(value: unknown, ok: boolean): AgentEvent {
+  const parts = typeof value === 'string' ? [value] : asFieldList(value).map(({ text }) => asString(text));
+  return { type: 'output', ok, text: shownText(parts.filter((part) => part !== '').join('\n')) };
+}
+
 /** An error message, extracted from a model server's JSON answer if the agent passes that on. */
 export function errorText(value: unknown): string {
   const text = asString(value);
@@ -81,7 +87,7 @@ function parsed(line: string): JsonFields | undefined {
   }
 }
 
-const MAX_LENGTH = 4000;
+const MAX_LENGTH = 16_000;
 
 /** An agent's text without control characters and of limited length, safe to show and store. */
 export function shownText(text: string): string {

@@ -31,6 +31,8 @@ interface AgentOptions {
   readonly usedBefore: AgentUsage;
   readonly signal: AbortSignal;
   readonly onEvent: (event: AgentEvent) => void;
+  /** A line of its standard error, or one of its output that its reader does not understand. */
+  readonly onLine: (stream: 'stderr' | 'raw', line: string) => void;
 }
 
 export interface AgentExit {
@@ -57,7 +59,12 @@ export async function runAgent(launcher: Launcher, options: AgentOptions, log: A
     const message = `The agent exceeded its budget (${over}) and was terminated.`;
     limits.abort(new ToolFailure(message, { reason: 'budget', retryable: false }));
   };
-  const lines = new LineSplitter((line) => reader.line(line).forEach(take));
+  const lines = new LineSplitter((line) => {
+    const events = reader.line(line);
+    for (const event of events) take(event);
+    if (events.length === 0 && line.trim() !== '' && !line.startsWith('{')) options.onLine('raw', line);
+  });
+  const errorLines = new LineSplitter((line) => options.onLine('stderr', line));
   const stalled = `The agent printed nothing for ${spanText(stallMs)} and was terminated.`;
   const timer = setTimeout(() => limits.abort(new ToolFailure(stalled, { reason: 'stalled' })), stallMs);
   try {
@@ -70,10 +77,11 @@ export async function runAgent(launcher: Launcher, options: AgentOptions, log: A
       signal,
       onOutput: (stream, chunk) => {
         timer.refresh();
-        if (stream === 'stdout') lines.push(chunk);
+        (stream === 'stdout' ? lines : errorLines).push(chunk);
       },
     });
     lines.end();
+    errorLines.end();
     reader.end().forEach(take);
     // The usage may be reported only in the last line.
     signal.throwIfAborted();

@@ -37,30 +37,47 @@ interface StartConditions {
 const MAX_PROBLEMS = 5;
 const MAX_NAMED = 10;
 
-/** Chooses an agent for each subtask, by sequence number. Reports all problems in one error. */
+/** The agents of each subtask by sequence number: one for each attempt, the last one for all later ones. */
+export type AgentPlan = ReadonlyMap<string, readonly ChosenAgent[]>;
+
+/** Chooses the agents for each subtask. Reports all problems in one error. */
 export function chooseAgents(
   subtasks: readonly Subtask[],
   choice: AgentChoice,
   settings: TaskSettings,
-): Map<string, ChosenAgent> {
-  const chosen = new Map<string, ChosenAgent>();
+): AgentPlan {
+  const chosen = new Map<string, readonly ChosenAgent[]>();
   const problems: string[] = [];
+  const asked = choice.agent?.split(',').map((name) => name.trim());
+  const isFree = choice.isPersonal === true && asked !== undefined;
   for (const { seq, suggestedAgent } of subtasks) {
-    const name = choice.agent ?? suggestedAgent ?? settings.agent;
-    if (name === undefined) {
+    const names = asked ?? [suggestedAgent ?? settings.agent].filter((name) => name !== undefined);
+    if (names.length === 0) {
       problems.push(`subtask ${seq} suggests no agent`);
       continue;
     }
-    const isFree = choice.isPersonal === true && choice.agent !== undefined;
-    const agent = isFree || isAllowed(name, settings) ? agentOf(name, settings) : undefined;
-    if (agent !== undefined) chosen.set(seq, agent);
-    else {
-      const subject = choice.agent === undefined ? `agent "${name}" of subtask ${seq}` : `agent "${name}"`;
+    const agents = names.flatMap((name) => {
+      const found = isFree || isAllowed(name, settings) ? agentsOf(name, settings) : undefined;
+      if (found !== undefined) return found;
+      const subject = asked === undefined ? `agent "${name}" of subtask ${seq}` : `agent "${name}"`;
       problems.push(`${subject} ${whyNot(name, settings)}`);
-    }
+      return [];
+    });
+    chosen.set(seq, agents);
   }
   if (problems.length > 0) throw notAllowed([...new Set(problems)], problems.length);
   return chosen;
+}
+
+/** One agent, or those that a table lists. Lists are not nested. */
+function agentsOf(name: string, settings: TaskSettings): readonly ChosenAgent[] | undefined {
+  const listed = Object.hasOwn(settings.agents, name) ? settings.agents[name]!.agents : undefined;
+  if (listed === undefined) {
+    const agent = agentOf(name, settings);
+    return agent && [agent];
+  }
+  const found = listed.map((one) => agentOf(one, settings));
+  return found.every((one) => one !== undefined) ? found : undefined;
 }
 
 /** Only agents that the configuration names are allowed. */
@@ -81,6 +98,8 @@ function agentOf(name: string, settings: TaskSettings): ChosenAgent | undefined 
 }
 
 function whyNot(name: string, settings: TaskSettings): string {
+  const listed = settings.agents[name]?.agents;
+  if (listed !== undefined) return `lists an agent without a known adapter or command (${listText(listed)})`;
   if (isAllowed(name, settings)) return 'has neither a known adapter nor a command';
   if (ADAPTER_NAMES.includes(name)) return 'is not allowed';
   const close = nearest(name, [...Object.keys(settings.agents), ...ADAPTER_NAMES]);
@@ -94,15 +113,15 @@ function notAllowed(problems: readonly string[], count: number): VolleyError {
 }
 
 /** Checks that all agents can be started, before subtasks are claimed and worktrees made. */
-export function requirePrograms(agents: ReadonlyMap<string, ChosenAgent>, conditions: StartConditions): void {
-  const byName = new Map([...agents.values()].map((agent) => [agent.name, agent]));
+export function requirePrograms(agents: AgentPlan, conditions: StartConditions): void {
+  const byName = new Map([...agents.values()].flat().map((agent) => [agent.name, agent]));
   for (const { name, starts, env: own } of byName.values()) {
     if (isKnownLater(starts, conditions.worktrees)) continue;
     const PATH = own['PATH'] ?? conditions.env['PATH'];
     const env = PATH === undefined ? {} : { PATH };
     const problem = startProblem({ argv: [starts], cwd: conditions.project, env });
     if (problem === undefined) continue;
-    const seqs = [...agents].filter(([, one]) => one.name === name).map(([seq]) => seq);
+    const seqs = [...agents].filter(([, all]) => all.some((one) => one.name === name)).map(([seq]) => seq);
     const whose = `${seqs.length === 1 ? 'subtask' : 'subtasks'} ${listText(seqs.slice(0, MAX_NAMED), seqs.length)}`;
     const message = `Nothing was started: cannot run ${JSON.stringify(starts)}, the program of agent ${name} for ${whose} (${problem}). Install it, or set another with command = [...] in [tasks.agents.${name}] of volley.toml.`;
     throw new VolleyError('AGENT_NOT_INSTALLED', message, { agent: name, program: starts, subtasks: seqs });

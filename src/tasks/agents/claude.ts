@@ -8,6 +8,7 @@ import {
   asString,
   type JsonFields,
   jsonReader,
+  outputEvent,
   shownText,
   textEvents,
   toolEvent,
@@ -83,6 +84,10 @@ export function streamJsonReader(): AgentReader {
         byMessage.set(asString(message['id']), asFields(message['usage']));
         return [...asFieldList(message['content']).flatMap(partEvents), usageEvent(sumOf(byMessage))];
       }
+      case 'user':
+        return asFieldList(asFields(fields['message'])['content'])
+          .filter(({ type }) => type === 'tool_result')
+          .map((part) => outputEvent(part['content'], part['is_error'] !== true));
       case 'result':
         return [usageEvent(totalOf(fields, sumOf(byMessage))), resultOf(fields)];
       default:

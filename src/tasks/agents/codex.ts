@@ -7,6 +7,7 @@ import {
   errorText,
   type JsonFields,
   jsonReader,
+  outputEvent,
   shownText,
   textEvents,
   toolEvent,
@@ -61,12 +62,15 @@ function codexReader(): AgentReader {
       lastWord = shownText(asString(fields['text'])) || lastWord;
       return textEvents(fields['text']);
     }
+    if (fields['type'] === 'error') return [outputEvent(fields['message'], false)];
     const id = asString(fields['id']);
     const tool = toolOf(fields);
+    if (tool === undefined) return [];
+    const output = outputOf(fields);
     // Reported when it starts and again when it completes.
-    if (tool === undefined || shown.has(id)) return [];
+    if (shown.has(id)) return output;
     shown.add(id);
-    return [tool];
+    return [tool, ...output];
   };
 
   return jsonReader((fields) => {
@@ -95,6 +99,19 @@ function codexReader(): AgentReader {
         return [];
     }
   });
+}
+
+/** What a completed item returned. */
+function outputOf(fields: JsonFields): readonly AgentEvent[] {
+  const { type, status } = fields;
+  if (status !== 'completed' && status !== 'failed' && status !== 'declined') return [];
+  const ok = status === 'completed';
+  if (type === 'command_execution') return [outputEvent(fields['aggregated_output'], ok)];
+  if (type === 'mcp_tool_call') {
+    const value = ok ? asFields(fields['result'])['content'] : asFields(fields['error'])['message'];
+    return [outputEvent(value, ok)];
+  }
+  return ok ? [] : [outputEvent('failed', false)];
 }
 
 function toolOf(fields: JsonFields): AgentEvent | undefined {

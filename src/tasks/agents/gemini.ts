@@ -9,6 +9,7 @@ import {
   errorText,
   type JsonFields,
   jsonReader,
+  outputEvent,
   shownText,
   textEvents,
   toolEvent,
@@ -126,6 +127,10 @@ function geminiReader(): AgentReader {
         return [];
       case 'tool_use':
         return [...spoken(), toolEvent(fields['tool_name'], fields['parameters'])];
+      case 'tool_result': {
+        const ok = fields['status'] !== 'error';
+        return [...spoken(), outputEvent(ok ? fields['output'] : asFields(fields['error'])['message'], ok)];
+      }
       case 'error':
         return [...spoken(), ...textEvents(fields['message'])];
       case 'result': {

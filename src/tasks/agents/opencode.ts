@@ -1,7 +1,17 @@
 import { existsSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import type { AgentAdapter, AgentReader, AgentTask } from './adapter.ts';
-import { asCount, asFields, asString, jsonReader, shownText, textEvents, toolEvent } from './agent-output.ts';
+import type { AgentAdapter, AgentEvent, AgentReader, AgentTask } from './adapter.ts';
+import {
+  asCount,
+  asFields,
+  asString,
+  type JsonFields,
+  jsonReader,
+  outputEvent,
+  shownText,
+  textEvents,
+  toolEvent,
+} from './agent-output.ts';
 import { withVolleyCommands } from './user-settings.ts';
 
 /**
@@ -81,7 +91,7 @@ function opencodeReader(): AgentReader {
           lastWord = shownText(asString(part['text'])) || lastWord;
           return textEvents(part['text']);
         case 'tool_use':
-          return [toolEvent(part['tool'], asFields(part['state'])['input'])];
+          return toolEvents(part['tool'], asFields(part['state']));
         case 'step_finish': {
           const tokens = asFields(part['tokens']);
           const cache = asFields(tokens['cache']);
@@ -105,4 +115,11 @@ function opencodeReader(): AgentReader {
         ? []
         : [{ type: 'result', ok: error === undefined, text: error ?? lastWord }],
   );
+}
+
+/** A call, and what it returned if it has ended. */
+function toolEvents(name: unknown, { status, input, output, error }: JsonFields): readonly AgentEvent[] {
+  const call = toolEvent(name, input);
+  if (status === 'error') return [call, outputEvent(error, false)];
+  return status === 'completed' ? [call, outputEvent(output, true)] : [call];
 }

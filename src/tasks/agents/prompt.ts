@@ -19,6 +19,7 @@ export const PLACEHOLDERS = [
   'session',
   'others',
   'earlier',
+  'conflict',
   'rules',
   'complete',
 ] as const;
@@ -33,6 +34,8 @@ const DEFAULT_TEMPLATE = `You are working on one subtask of a larger feature, {{
 {{objective}}
 
 {{earlier}}
+
+{{conflict}}
 
 {{criteria}}
 
@@ -66,6 +69,8 @@ interface PromptOptions {
   readonly template?: string | undefined;
   /** What was missing after the previous attempt. */
   readonly earlier?: readonly string[] | undefined;
+  /** How its work conflicts with the project. */
+  readonly conflict?: readonly string[] | undefined;
 }
 
 const RULES = [
@@ -94,7 +99,7 @@ export function buildPrompt(subtask: Subtask, feature: Feature, options: PromptO
 function valuesOf(
   subtask: Subtask,
   feature: Feature,
-  { session, batchMates, earlier = [] }: PromptOptions,
+  { session, batchMates, earlier = [], conflict = [] }: PromptOptions,
 ): Record<Placeholder, string> {
   const { task } = feature;
   return {
@@ -118,10 +123,11 @@ function valuesOf(
     session:
       session === undefined ? '' : `Read ${quoted(session)} first. It has the context of this session.`,
     others: section(
-      'Other agents are working on these now. Leave their files alone',
+      'Other agents work on these at the same time. Leave their files alone',
       list(batchMates.map(mateText)),
     ),
     earlier: section('The previous attempt failed. Look at what it left behind', list(earlier)),
+    conflict: section('Resolve a conflict', list(conflict)),
     rules: section('Rules', list(RULES)),
     complete: `volley tasks complete ${shellQuote(feature.name)} ${subtask.seq} "SUMMARY"`,
   };

@@ -1,4 +1,5 @@
 import type { TaskBudget } from '../../config/config.ts';
+import { countText } from '../../core/words.ts';
 import type { AgentUsage } from './adapter.ts';
 
 export function sumUsage(parts: Iterable<AgentUsage>): AgentUsage {
@@ -11,7 +12,7 @@ export function sumUsage(parts: Iterable<AgentUsage>): AgentUsage {
   return sum;
 }
 
-export function totalTokens({ inputTokens, outputTokens }: AgentUsage): number | undefined {
+function totalTokens({ inputTokens, outputTokens }: AgentUsage): number | undefined {
   return inputTokens === undefined && outputTokens === undefined
     ? undefined
     : (inputTokens ?? 0) + (outputTokens ?? 0);
@@ -27,6 +28,16 @@ export function budgetExceeded(usage: AgentUsage, { turns, tokens, cost }: TaskB
   return undefined;
 }
 
-export function costText(dollars: number): string {
+function costText(dollars: number): string {
   return `$${dollars < 0.1 ? dollars.toFixed(4) : dollars.toFixed(2)}`;
+}
+
+/** `14 turns, 48210 tokens, $0.42`; empty if nothing is known. */
+export function usageText(usage: AgentUsage): string {
+  const tokens = totalTokens(usage);
+  return [
+    ...(usage.turns === undefined ? [] : [countText(usage.turns, 'turn')]),
+    ...(tokens === undefined ? [] : [countText(tokens, 'token')]),
+    ...(usage.costUsd === undefined ? [] : [costText(usage.costUsd)]),
+  ].join(', ');
 }

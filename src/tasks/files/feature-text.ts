@@ -20,12 +20,19 @@ const MAX_TITLE_LENGTH = 200;
 
 /** `✓ 01 - Set up the project [completed]` */
 export function subtaskLine(subtask: Subtask): string {
-  return `${MARKS[subtask.status]} ${plainLine(subtask)}`;
+  const { status, unknownStatus, forced } = subtask;
+  const isDoubtful = unknownStatus !== undefined || (status === 'completed' && forced !== undefined);
+  return `${isDoubtful ? '!' : MARKS[status]} ${plainLine(subtask)}`;
 }
 
 /** The same without the mark. */
-export function plainLine({ seq, title, status }: Subtask): string {
-  return `${oneLine(seq, 20)} - ${shortTitle(title)} [${status}]`;
+export function plainLine(subtask: Subtask): string {
+  return `${oneLine(subtask.seq, 20)} - ${shortTitle(subtask.title)} [${statusText(subtask)}]`;
+}
+
+function statusText({ status, unknownStatus, forced }: Subtask): string {
+  if (unknownStatus !== undefined) return `unknown status "${oneLine(unknownStatus, 40)}"`;
+  return status === 'completed' && forced !== undefined ? 'completed with --force' : status;
 }
 
 /** `[auth-system] Authentication` */
@@ -41,6 +48,11 @@ export function featureStatusText(feature: Feature, moment: Moment): string {
   const { task, subtasks, broken, problems } = feature;
   const { done, total } = progressOf(feature);
   const unreadable = problems.filter(({ code }) => code === 'unreadable');
+  const isMissing = task === undefined && unreadable.every(({ file }) => !file.endsWith('/task.json'));
+  const notes = [
+    ...unreadable.map(featureProblemText),
+    ...(isMissing ? ['task.json is missing. volley tasks validate says what to do.'] : []),
+  ];
   return [
     featureHeading(feature),
     `  Status: ${task?.status ?? 'active'} | Progress: ${percentOf(done, total)}% (${done}/${total})`,
@@ -48,9 +60,7 @@ export function featureStatusText(feature: Feature, moment: Moment): string {
     '  Subtasks:',
     ...subtasks.map((subtask) => `  ${subtaskLine(subtask)}${lapsedClaim(subtask, moment)}`),
     ...broken.map(({ seq, file }) => `  ! ${seq} - ${file} [unreadable]`),
-    ...(unreadable.length > 0
-      ? ['', '  Problems:', ...unreadable.map((one) => `  ! ${featureProblemText(one)}`)]
-      : []),
+    ...(notes.length > 0 ? ['', '  Problems:', ...notes.map((one) => `  ! ${one}`)] : []),
   ].join('\n');
 }
 
@@ -88,6 +98,8 @@ export function subtaskView(subtask: Subtask, moment: Moment) {
     completed_at: timeOrNull(completedAt),
     completion_summary: subtask.completionSummary ?? null,
     blocked_reason: subtask.blockedReason ?? null,
+    /** What was missing when it was completed with `--force`. */
+    forced: subtask.forced ?? null,
   };
 }
 

@@ -47,6 +47,8 @@ export interface Subtask {
   readonly title: string;
   readonly description: string | undefined;
   readonly status: SubtaskStatus;
+  /** The `status` field in the file, if it is unknown. The subtask then counts as blocked. */
+  readonly unknownStatus: string | undefined;
   /** Unique sequence numbers within the same feature. */
   readonly dependsOn: readonly string[];
   /** Whether other subtasks may run at the same time. */
@@ -66,6 +68,8 @@ export interface Subtask {
   readonly claim: Claim | undefined;
   /** Set when the agent reported completion from its own worktree and the work is not merged yet. */
   readonly marked: { readonly summary: string } | undefined;
+  /** What was missing when it was completed with `--force`. */
+  readonly forced: readonly string[] | undefined;
 }
 
 /** A subtask file that cannot be parsed. It counts as an open subtask. */
@@ -117,6 +121,9 @@ export type ProblemCode =
   | 'overlap'
   | 'verification'
   | 'no-subtasks'
+  | 'unverifiable'
+  | 'forced'
+  | 'label'
   | 'inside-batch'
   | 'not-parallel'
   | 'open-dependency'

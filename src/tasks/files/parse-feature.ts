@@ -42,17 +42,12 @@ export type FeatureTexts = ReadonlyMap<string, string | Error>;
 
 /** Reads all files of a feature's folder. An unreadable file does not affect the others. */
 export async function readTexts(folder: string): Promise<FeatureTexts> {
-  const names = (await readdir(folder)).filter(
-    (name) => name === TASK_FILE || seqFromFile(name) !== undefined,
-  );
+  const names = (await readdir(folder)).filter(isTaskFile);
   if (names.length > MAX_SUBTASKS) {
     const message = `${folder} has ${names.length} files; the maximum is ${MAX_SUBTASKS}. Split it into several features.`;
     throw new VolleyError('INVALID_FEATURE', message, { folder });
   }
-  const read = async (name: string) =>
-    readRegularFile(join(folder, name), LIMITS).catch((error) =>
-      error instanceof Error ? error : new Error(String(error)),
-    );
+  const read = (name: string) => readTaskFile(join(folder, name));
   const texts = new Map<string, string | Error>();
   for (let from = 0; from < names.length; from += MAX_OPEN_FILES) {
     const some = names.slice(from, from + MAX_OPEN_FILES);
@@ -62,20 +57,103 @@ export async function readTexts(folder: string): Promise<FeatureTexts> {
   return texts;
 }
 
+export function isTaskFile(name: string): boolean {
+  return name === TASK_FILE || seqFromFile(name) !== undefined;
+}
+
+export async function readTaskFile(path: string): Promise<string | Error> {
+  return readRegularFile(path, LIMITS).catch((error) =>
+    error instanceof Error ? error : new Error(String(error)),
+  );
+}
+
 export function parseFeature(name: string, texts: FeatureTexts): Feature {
-  const problems: FeatureProblem[] = [];
-  const subtasks: Subtask[] = [];
-  const broken: BrokenFile[] = [];
-  let task: TaskHead | undefined;
-  for (const [file, text] of texts) {
-    const data = parseObject(`${name}/${file}`, text, problems);
-    if (file === TASK_FILE) task = data && parseTask(name, data, problems);
-    else if (data === undefined) broken.push({ file, seq: seqFromFile(file)! });
-    else subtasks.push(parseSubtask(name, file, data, problems));
+  return new FeatureParser(name).parse(texts);
+}
+
+/** A parsed file. */
+interface ParsedFile {
+  readonly text: string | Error;
+  readonly task?: TaskHead;
+  readonly subtask?: Subtask;
+  readonly broken?: BrokenFile;
+  readonly problems: readonly FeatureProblem[];
+}
+
+/** Parses a feature repeatedly. Only files whose text changed are parsed again. */
+export class FeatureParser {
+  private readonly parsed = new Map<string, ParsedFile>();
+  private last: Feature | undefined;
+
+  constructor(private readonly name: string) {}
+
+  parse(texts: FeatureTexts): Feature {
+    const changed: [before: ParsedFile | undefined, now: ParsedFile][] = [];
+    for (const [file, text] of texts) {
+      const before = this.parsed.get(file);
+      if (before?.text === text) continue;
+      const now = parseFile(this.name, file, text);
+      this.parsed.set(file, now);
+      changed.push([before, now]);
+    }
+    if (this.parsed.size > texts.size)
+      for (const file of [...this.parsed.keys()]) if (!texts.has(file)) this.parsed.delete(file);
+    const count = (this.last?.subtasks.length ?? 0) + Number(this.last?.task !== undefined);
+    // The usual case: some subtasks changed, and nothing else.
+    const isSimple = this.last?.problems.length === 0 && count === texts.size && changed.every(isPlainChange);
+    this.last = isSimple ? this.updated(this.last!, changed) : this.assembled();
+    return this.last;
   }
-  const bySeq = (a: BrokenFile, b: BrokenFile) => compareSeqs(a.seq, b.seq) || (a.file < b.file ? -1 : 1);
-  problems.sort((a, b) => Number(a.file > b.file) - Number(a.file < b.file));
-  return { name, task, subtasks: subtasks.sort(bySeq), broken: broken.sort(bySeq), problems };
+
+  private updated(last: Feature, changed: readonly [unknown, ParsedFile][]): Feature {
+    if (changed.length === 0) return last;
+    const subtasks = [...last.subtasks];
+    let { task } = last;
+    for (const [, now] of changed) {
+      task = now.task ?? task;
+      const index = subtasks.findIndex(({ file }) => file === now.subtask?.file);
+      if (now.subtask !== undefined) subtasks[index] = now.subtask;
+    }
+    return { ...last, task, subtasks };
+  }
+
+  private assembled(): Feature {
+    const files = [...this.parsed.keys()].sort(compareFiles);
+    const found = files.map((file) => this.parsed.get(file)!);
+    const problems = found.flatMap((one) => one.problems);
+    return {
+      name: this.name,
+      task: found.find(({ task }) => task !== undefined)?.task,
+      subtasks: found.flatMap(({ subtask }) => subtask ?? []),
+      broken: found.flatMap(({ broken }) => broken ?? []),
+      problems: problems.sort((a, b) => Number(a.file > b.file) - Number(a.file < b.file)),
+    };
+  }
+}
+
+/** Whether a file was and is right, so that it has the same place. */
+function isPlainChange([before, now]: readonly [ParsedFile | undefined, ParsedFile]): boolean {
+  const kind = (one: ParsedFile | undefined) => (one?.task && 'task') ?? (one?.subtask && 'subtask');
+  return now.problems.length === 0 && kind(now) !== undefined && kind(now) === kind(before);
+}
+
+function parseFile(feature: string, file: string, text: string | Error): ParsedFile {
+  const problems: FeatureProblem[] = [];
+  const data = parseObject(`${feature}/${file}`, text, problems);
+  if (file === TASK_FILE) {
+    const task = data && parseTask(feature, data, problems);
+    return { text, problems, ...(task && { task }) };
+  }
+  if (data === undefined) return { text, problems, broken: { file, seq: seqFromFile(file)! } };
+  return { text, problems, subtask: parseSubtask(feature, file, data, problems) };
+}
+
+/** By number; `task.json` has none and comes first. */
+function compareFiles(a: string, b: string): number {
+  const [first, second] = [a, b].map((file) => seqFromFile(file));
+  if (first === undefined || second === undefined)
+    return Number(first !== undefined) - Number(second !== undefined);
+  return compareSeqs(first, second) || (a < b ? -1 : 1);
 }
 
 function parseObject(file: string, text: string | Error, problems: FeatureProblem[]): JsonObject | undefined {
@@ -136,6 +214,7 @@ function parseSubtask(feature: string, file: string, data: JsonObject, problems:
     title: fields.string('title') ?? id,
     description: fields.string('description'),
     status: fields.word('status', SUBTASK_STATUSES, 'pending', 'blocked'),
+    unknownStatus: unknownStatusIn(fields),
     dependsOn: [...new Set(fields.strings('depends_on').map((one) => seqFromReference(one, feature)))],
     parallel: fields.boolean('parallel') ?? false,
     contextFiles: fields.references('context_files'),
@@ -152,7 +231,21 @@ function parseSubtask(feature: string, file: string, data: JsonObject, problems:
     blockedReason: fields.string('blocked_reason'),
     claim: parseClaim(fields),
     marked: parseMark(fields.raw('marked')),
+    forced: parseForced(fields.raw('forced')),
   };
+}
+
+function unknownStatusIn(fields: Fields): string | undefined {
+  const status = fields.string('status');
+  return status === undefined || (SUBTASK_STATUSES as readonly string[]).includes(status)
+    ? undefined
+    : status;
+}
+
+function parseForced(value: unknown): Subtask['forced'] {
+  if (value === undefined) return undefined;
+  const { in_spite_of: problems } = value as JsonObject;
+  return Array.isArray(problems) ? problems.filter((one) => typeof one === 'string') : [];
 }
 
 function parseMark(value: unknown): Subtask['marked'] {

@@ -35,6 +35,7 @@ export function effectiveStatus(subtask: Subtask, moment: Moment): SubtaskStatus
 
 /** Dependencies that are not completed, including ones that do not exist. */
 export function openDependencies({ subtasks }: Feature, { dependsOn }: Subtask): string[] {
+  if (dependsOn.length === 0) return [];
   return dependsOn.filter((seq) => {
     const found = subtasks.filter((one) => one.seq === seq);
     return found.length === 0 || found.some(({ status }) => status !== 'completed');

@@ -55,6 +55,12 @@ export function findSubtask(feature: Feature, reference: string): Subtask {
   throw new VolleyError('INVALID_FEATURE', message, { feature: name, seq, file });
 }
 
+/** The error for a feature that was archived. */
+export function archivedFeature(name: string, path: string): VolleyError {
+  const message = `${name} is archived. Its files are in ${path}; move that folder back to use it again.`;
+  return new VolleyError('UNKNOWN_FEATURE', message, { feature: name, archived: path });
+}
+
 export function unknownFeature(name: string, known: readonly string[]): VolleyError {
   const close = nearest(name, known);
   const hint =

@@ -1,10 +1,17 @@
 import { createHash } from 'node:crypto';
-import { readdirSync, realpathSync } from 'node:fs';
-import { mkdir, rm, rmdir, writeFile } from 'node:fs/promises';
+import { readdirSync, realpathSync, statSync } from 'node:fs';
+import { appendFile, mkdir, open, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { userFolder } from '../../config/user-folder.ts';
-import { codeOf } from '../../tools/builtin/refusal.ts';
-import { type FeatureTexts, readTexts } from './parse-feature.ts';
+
+/** A file that Volley wrote, or without a file a feature that it moved away. */
+interface JournalEntry {
+  readonly feature: string;
+  readonly file: string | undefined;
+}
+
+/** A file beside the copies that lists every change, so that a run need not look at all of them. */
+const JOURNAL = '.journal';
 
 /**
  * Copies of a project's task files, kept in the user's own folder during a run. Volley writes each change to the copies
@@ -27,49 +34,51 @@ export class TaskCopies {
     return new TaskCopies(folder);
   }
 
-  /** The copied features. */
-  names(): string[] {
-    return namesIn(this.folder);
-  }
-
-  texts(feature: string): Promise<FeatureTexts> {
-    return textsOrNone(join(this.folder, feature));
-  }
-
   async write(feature: string, file: string, text: string): Promise<void> {
     await mkdir(join(this.folder, feature), { recursive: true });
     await writeFile(join(this.folder, feature, file), text);
+    await this.note({ feature, file });
+  }
+
+  /** Undefined if there is no such copy. */
+  async read(feature: string, file: string): Promise<string | undefined> {
+    return readFile(join(this.folder, feature, file), 'utf8').catch(() => undefined);
   }
 
   async remove(feature: string): Promise<void> {
     await rm(join(this.folder, feature), { recursive: true, force: true });
+    await this.note({ feature, file: undefined });
+  }
+
+  /** What was written since a position in the journal, and the next position. */
+  async journal(from: number): Promise<{ readonly entries: readonly JournalEntry[]; readonly end: number }> {
+    const path = join(this.folder, JOURNAL);
+    const size = this.journalSize();
+    if (size <= from) return { entries: [], end: from };
+    const file = await open(path);
+    try {
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(size - from), 0, size - from, from);
+      // The last line may still be written.
+      const end = buffer.lastIndexOf('\n', bytesRead - 1) + 1;
+      const lines = buffer.toString('utf8', 0, end).split('\n').slice(0, -1);
+      return { entries: lines.map((line) => JSON.parse(line) as JournalEntry), end: from + end };
+    } finally {
+      await file.close();
+    }
+  }
+
+  journalSize(): number {
+    return statSync(join(this.folder, JOURNAL), { throwIfNoEntry: false })?.size ?? 0;
+  }
+
+  private note(entry: JournalEntry): Promise<void> {
+    return appendFile(join(this.folder, JOURNAL), `${JSON.stringify(entry)}\n`);
   }
 
   async close(): Promise<void> {
     await rm(this.folder, { recursive: true, force: true });
     // Fails while other runs of the project have copies there.
     await rmdir(dirname(this.folder)).catch(() => undefined);
-  }
-}
-
-/** The files that differ from their copies: changed, added or removed. */
-export function differingFiles(copied: FeatureTexts, found: FeatureTexts): string[] {
-  const textOf = (texts: FeatureTexts, file: string) => {
-    const text = texts.get(file);
-    return typeof text === 'string' ? text : undefined;
-  };
-  const files = new Set([...copied.keys(), ...found.keys()]);
-  const differs = (file: string) =>
-    copied.has(file) !== found.has(file) || textOf(copied, file) !== textOf(found, file);
-  return [...files].filter(differs).sort();
-}
-
-export async function textsOrNone(folder: string): Promise<FeatureTexts> {
-  try {
-    return await readTexts(folder);
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return new Map();
-    throw error;
   }
 }
 

@@ -11,21 +11,16 @@ import { type FeatureTexts, parseFeature, readTexts, TASK_FILE } from './parse-f
 import type { Moment } from './readiness.ts';
 import { replaceFileIn } from './regular-file.ts';
 import { counterFields, type TaskFileChange } from './subtask-changes.ts';
-import { unknownFeature } from './subtask-reference.ts';
-import { differingFiles, TaskCopies, textsOrNone } from './task-copies.ts';
+import { archivedFeature, unknownFeature } from './subtask-reference.ts';
+import { TaskCopies } from './task-copies.ts';
+import { TaskGuard } from './task-guard.ts';
 
 const PLACE = join('.tmp', 'tasks');
 /** Archived features; no feature may have this name. */
 const ARCHIVE = 'completed';
 
-/** How a run detects changes to task files that were not made by Volley. */
-interface TaskGuard {
-  readonly copies: TaskCopies;
-  /** Files that were unreadable when the run began. */
-  readonly unreadable: ReadonlySet<string>;
-  /** Called after these files were restored. */
-  onTampered(paths: readonly string[]): void;
-}
+/** Called with files that were restored, and when they were changed. */
+type OnTampered = (paths: readonly string[], changedAt: number | undefined) => void;
 
 /** The features of a project, in its `.tmp/tasks`. All changes to task files go through this class. */
 export class TaskFolder {
@@ -38,6 +33,8 @@ export class TaskFolder {
     readonly project: string,
     private readonly now: () => number = Date.now,
     private readonly guard?: TaskGuard,
+    /** Called after these files of a guarded folder were restored. */
+    private readonly onTampered: OnTampered = () => undefined,
   ) {
     this.path = join(project, PLACE);
   }
@@ -73,31 +70,33 @@ export class TaskFolder {
   }
 
   async read(name: string): Promise<Feature> {
-    return parseFeature(name, await this.texts(name));
+    return this.parse(name, await this.texts(name));
   }
 
   /** The same folder for a run: files that anyone but Volley changes meanwhile are restored. */
-  async guarded(feature: string, onTampered: TaskGuard['onTampered']): Promise<TaskFolder> {
-    const copies = await TaskCopies.make(this.project, feature);
-    const unreadable = new Set<string>();
+  async guarded(feature: string, onTampered: OnTampered): Promise<TaskFolder> {
+    const guard = new TaskGuard(this.path, await TaskCopies.make(this.project, feature));
     await this.locked(feature, async () => {
-      for (const name of await this.names()) {
-        for (const [file, text] of await readTexts(join(this.path, name)))
-          if (typeof text === 'string') await copies.write(name, file, text);
-          else unreadable.add(join(name, file));
-      }
+      for (const name of await this.names()) await guard.add(name, await readTexts(join(this.path, name)));
     });
-    return new TaskFolder(this.project, this.now, { copies, unreadable, onTampered });
+    return new TaskFolder(this.project, this.now, guard, onTampered);
   }
 
   /** Restores the files of a guarded folder that were changed by anyone but Volley. */
   async restoreTampered(): Promise<void> {
-    for (const name of this.guard?.copies.names() ?? []) await this.untampered(name);
+    const { guard } = this;
+    if (guard === undefined || (await guard.differing()).length === 0) return;
+    // Again under the lock: another process of Volley may have been writing.
+    await this.inTurn(async () => {
+      for (const one of await guard.differing()) await this.restore(one);
+    });
   }
 
-  /** Ends the guard of {@link guarded}. */
+  /** Ends the guard of {@link guarded}, after a last look at every file. */
   async endGuard(): Promise<void> {
-    await this.guard?.copies.close();
+    this.guard?.distrust();
+    await this.restoreTampered().catch(() => undefined);
+    await this.guard?.close();
   }
 
   /** Reads a feature, decides on a change and writes it under the lock. Also updates the counters in `task.json`. */
@@ -106,15 +105,15 @@ export class TaskFolder {
     decide: (feature: Feature, moment: Moment) => TaskFileChange | undefined,
   ): Promise<Feature> {
     return this.locked(name, async () => {
-      const texts = new Map(await this.texts(name, true));
+      const texts = new Map(await this.texts(name));
       const moment = this.moment();
-      const change = decide(parseFeature(name, texts), moment);
+      const change = decide(this.parse(name, texts), moment);
       if (change !== undefined) await this.edit(name, texts, change);
-      const feature = parseFeature(name, texts);
+      const feature = this.parse(name, texts);
       const fields = counterFields(feature, moment.now);
       if (Object.keys(fields).length === 0) return feature;
       await this.edit(name, texts, { file: TASK_FILE, fields });
-      return parseFeature(name, texts);
+      return this.parse(name, texts);
     });
   }
 
@@ -138,7 +137,7 @@ export class TaskFolder {
   ): Promise<string> {
     return this.locked(name, async () => {
       const target = join(this.path, ARCHIVE, name);
-      const texts = new Map(await this.texts(name, true));
+      const texts = new Map(await this.texts(name));
       const feature = parseFeature(name, texts);
       const fields = decide(feature, this.moment());
       if (existsSync(target)) throw taken(name, target);
@@ -150,40 +149,44 @@ export class TaskFolder {
     });
   }
 
-  private async texts(name: string, isLocked = false): Promise<FeatureTexts> {
-    if (this.guard?.copies.names().includes(name)) return this.untampered(name, isLocked);
+  private parse(name: string, texts: FeatureTexts): Feature {
+    return this.guard?.parse(name, texts) ?? parseFeature(name, texts);
+  }
+
+  private async texts(name: string): Promise<FeatureTexts> {
+    const written = await this.guard?.textsOf(name);
+    if (written !== undefined) return written;
     const names = await this.names();
-    if (!names.includes(name)) throw unknownFeature(name, names);
+    if (!names.includes(name)) throw this.missing(name, names);
     return readTexts(join(this.path, name)).catch((error) => {
       // Archived just now.
       const others = names.filter((one) => one !== name);
-      if (codeOf(error) === 'ENOENT') throw unknownFeature(name, others);
+      if (codeOf(error) === 'ENOENT') throw this.missing(name, others);
       throw asVolleyError('read', join(this.path, name), error);
     });
   }
 
-  /** Reads a guarded feature and, under the lock, restores files that differ from what Volley wrote last. */
-  private async untampered(name: string, isLocked = false): Promise<FeatureTexts> {
-    const { copies, unreadable, onTampered } = this.guard!;
-    const found = await textsOrNone(join(this.path, name));
-    const copied = await copies.texts(name);
-    const files = differingFiles(copied, found).filter((file) => !unreadable.has(join(name, file)));
-    if (files.length === 0) return found;
-    if (!isLocked) return this.inTurn(() => this.untampered(name, true));
-    for (const file of files) {
-      const path = join(this.path, name, file);
-      // Kept, since a person may have written it.
-      await rename(path, `${path}.rejected`).catch(() => undefined);
-      const text = copied.get(file);
-      if (typeof text === 'string') await this.replace(join(name, file), text);
-    }
-    onTampered(files.map((file) => posix.join('.tmp/tasks', name, file)));
-    return textsOrNone(join(this.path, name));
+  private missing(name: string, names: readonly string[]): VolleyError {
+    const archived = join(PLACE, ARCHIVE, name);
+    const isArchived = !/[\\/]|^\.*$/.test(name) && existsSync(join(this.project, archived));
+    return isArchived ? archivedFeature(name, archived) : unknownFeature(name, names);
+  }
+
+  private async restore({ feature, file, text }: Awaited<ReturnType<TaskGuard['differing']>>[number]) {
+    const path = join(this.path, feature, file);
+    const changedAt = statSync(path, { throwIfNoEntry: false })?.ctimeMs;
+    // Kept, since a person may have written it.
+    await rename(path, `${path}.rejected`).catch(() => undefined);
+    if (text !== undefined) await this.replace(join(feature, file), text);
+    this.onTampered([posix.join('.tmp/tasks', feature, file)], changedAt);
   }
 
   private async locked<T>(name: string, work: () => Promise<T>): Promise<T> {
-    const names = await this.names();
-    if (!names.includes(name)) throw unknownFeature(name, names);
+    // Guarded files are restored, even if an agent removed all of them.
+    if ((await this.guard?.textsOf(name)) === undefined) {
+      const names = await this.names();
+      if (!names.includes(name)) throw this.missing(name, names);
+    }
     return this.inTurn(work);
   }
 
@@ -203,7 +206,10 @@ export class TaskFolder {
     { file, fields }: TaskFileChange,
   ): Promise<void> {
     const text = editJson(texts.get(file) as string, fields);
+    const tampered = await this.guard?.differs(name, file);
+    if (tampered !== undefined) await this.restore(tampered);
     await this.write(name, file, text);
+    this.guard?.wrote(name, file, text);
     texts.set(file, text);
   }
 

@@ -72,6 +72,53 @@ export function findOverlap(a: Subtask, b: Subtask): Overlap | undefined {
   return undefined;
 }
 
+/** Finds subtasks whose deliverables overlap without comparing all pairs: literal beginnings of paths tell most apart. */
+export class OverlapIndex {
+  /** By the literal beginning of a pattern, as a path. */
+  private readonly byStart = new Map<string, Set<Subtask>>();
+  /** By every folder above and including that beginning. */
+  private readonly byFolder = new Map<string, Set<Subtask>>();
+
+  add(subtask: Subtask): void {
+    for (const names of startsOf(subtask)) {
+      addTo(this.byStart, names.join('/'), subtask);
+      for (let length = 0; length <= names.length; length++)
+        addTo(this.byFolder, names.slice(0, length).join('/'), subtask);
+    }
+  }
+
+  /** The added subtasks that overlap with this one, in the order in which they were added. */
+  overlapping(subtask: Subtask): Subtask[] {
+    const candidates = new Set<Subtask>();
+    for (const names of startsOf(subtask)) {
+      for (const one of this.byFolder.get(names.join('/')) ?? []) candidates.add(one);
+      for (let length = 0; length < names.length; length++)
+        for (const one of this.byStart.get(names.slice(0, length).join('/')) ?? []) candidates.add(one);
+    }
+    return [...candidates].filter((one) => findOverlap(one, subtask) !== undefined);
+  }
+}
+
+function addTo(index: Map<string, Set<Subtask>>, key: string, subtask: Subtask): void {
+  const found = index.get(key);
+  if (found === undefined) index.set(key, new Set([subtask]));
+  else found.add(subtask);
+}
+
+/** The names with which the patterns of a subtask begin, up to the first that is a glob. */
+function startsOf(subtask: Subtask): string[][] {
+  return patternsOf(subtask).flatMap((patterns) =>
+    patterns.map((pattern) => {
+      const names: string[] = [];
+      for (const segment of pattern) {
+        if (segment === '**' || segment.some(({ type }) => type !== 'letter')) break;
+        names.push(segment.map((part) => (part.type === 'letter' ? part.letter : '')).join(''));
+      }
+      return names;
+    }),
+  );
+}
+
 function patternsOf(subtask: Subtask): readonly (readonly Pattern[])[] {
   let patterns = parsed.get(subtask);
   if (patterns === undefined) {

@@ -1,5 +1,7 @@
 import { extname } from 'node:path';
 import { parseDocument } from 'yaml';
+import { nearest } from '../../core/nearest.ts';
+import type { FeatureProblem } from '../files/feature.ts';
 import { type FeatureDraft, invalidDraft } from './draft.ts';
 import { tooDeepAt } from './yaml-depth.ts';
 
@@ -12,7 +14,7 @@ export function parseDescription(file: string, text: string): FeatureDraft {
   const isMarkdown = extension === '.md' || extension === '.markdown';
   if (!isMarkdown && !['.yaml', '.yml', '.json'].includes(extension))
     throw invalidDraft(`${file}: unknown file type. Use .md, .yaml or .json.`);
-  const draft = isMarkdown ? parseMarkdown(text) : parseYamlDescription(file, text);
+  const draft = isMarkdown ? parseMarkdown(file, text) : parseYamlDescription(file, text);
   if (draft.task['name'] === undefined && draft.feature === undefined)
     throw invalidDraft(`${file}: the feature has no name. Add "# Name", or "name:" in YAML.`);
   if (draft.subtasks.length === 0)
@@ -69,12 +71,13 @@ const HEADING = /^##\s+(?:(\d{2,9}|\d+(?=[.):]))[.):]?\s*(?:[-–—]\s+)?)?(\S.
  * Parses Markdown: `#` is the name, each `##` a subtask. Lines such as `Depends on: 01` set fields, other list items are
  * criteria, and other text is the objective or the description.
  */
-function parseMarkdown(text: string): FeatureDraft {
+function parseMarkdown(file: string, text: string): FeatureDraft {
   const head: Fields = {};
+  const warnings: FeatureProblem[] = [];
   const subtasks: Fields[] = [];
   let into = head;
   let isCode = false;
-  for (const line of text.split(/\r?\n/)) {
+  for (const [index, line] of text.split(/\r?\n/).entries()) {
     if (/^\s*```/.test(line)) isCode = !isCode;
     const heading = isCode ? null : HEADING.exec(line);
     const name = isCode ? null : /^#\s+(\S.*)$/.exec(line);
@@ -83,14 +86,34 @@ function parseMarkdown(text: string): FeatureDraft {
       into = { ...(seq !== undefined && { seq }), title: title!.trim() };
       subtasks.push(into);
     } else if (name !== null && head['name'] === undefined) head['name'] = name[1]!.trim();
-    else readLine(line, into, into === head, isCode);
+    else {
+      const unknown = readLine(line, into, into === head, isCode);
+      if (unknown !== undefined) warnings.push(...nearMiss(unknown, `${file}:${index + 1}`));
+    }
   }
   for (const fields of [head, ...subtasks]) trimTexts(fields);
   const { feature, ...task } = head;
-  return { feature: feature as string | undefined, task, subtasks };
+  return { feature: feature as string | undefined, task, subtasks, warnings };
 }
 
-function readLine(line: string, into: Fields, isHead: boolean, isCode: boolean): void {
+/** Long enough that other words rarely begin alike: `verif`, `depen`, `deliv`. */
+const COMMON_START = 5;
+
+/** A label that is probably a misspelled one. */
+function nearMiss(label: string, file: string): FeatureProblem[] {
+  const plain = label.toLowerCase();
+  const known = Object.keys(KEYS);
+  const start = plain.slice(0, COMMON_START);
+  const similar = (one: string) => start.length === COMMON_START && one.startsWith(start);
+  const close = nearest(plain, known) ?? known.find(similar);
+  if (close === undefined) return [];
+  const meant = `${close[0]!.toUpperCase()}${close.slice(1)}:`;
+  const text = `"${label}:" is not a known label, so the line is plain text.`;
+  return [{ code: 'label', severity: 'warning', file, text, remedy: `Write "${meant}" if you mean that.` }];
+}
+
+/** Returns the label of a line that has an unknown one. */
+function readLine(line: string, into: Fields, isHead: boolean, isCode: boolean): string | undefined {
   const item = isCode ? null : /^\s*[-*+]\s+(?:\[[ xX]\]\s+)?(\S.*)$/.exec(line);
   const content = (item?.[1] ?? line).trim();
   const field = isCode ? null : /^\**([A-Za-z][A-Za-z ]{0,20}?)\**\s*:\**\s*(\S.*)$/.exec(content);
@@ -101,6 +124,7 @@ function readLine(line: string, into: Fields, isHead: boolean, isCode: boolean):
     const key = isHead ? 'objective' : 'description';
     into[key] = `${(into[key] as string | undefined) ?? ''}${line}\n`;
   }
+  return apply === undefined ? field?.[1] : undefined;
 }
 
 /** `file_exists PATH`, `file_contains PATH TEXT`, or a command. */

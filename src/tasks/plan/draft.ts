@@ -12,10 +12,12 @@ export interface FeatureDraft {
   readonly feature?: string | undefined;
   readonly task: Readonly<Record<string, unknown>>;
   readonly subtasks: readonly Readonly<Record<string, unknown>>[];
+  /** What looks like a mistake in the description. */
+  readonly warnings?: readonly FeatureProblem[];
 }
 
 const MAX_SUBTASKS = 1000;
-const NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/i;
+const NAME = /^[\p{L}\p{N}][\p{L}\p{N}\p{M}._-]{0,63}$/u;
 
 /** Renders the files of a feature and validates them. Throws on errors, returns warnings. */
 export function renderDraft(
@@ -44,7 +46,7 @@ export function renderDraft(
   // Overlapping subtasks can still run one after another.
   const errors = onlyErrors(problems).filter(({ code }) => code !== 'overlap');
   if (errors.length > 0) throw invalidDraft(errors.map(featureProblemText).join('\n'), errors);
-  return { name, texts, warnings: problems };
+  return { name, texts, warnings: [...(draft.warnings ?? []), ...problems] };
 }
 
 function taskFields(name: string, { task, subtasks }: FeatureDraft, now: number): Record<string, unknown> {
@@ -90,13 +92,16 @@ function textOf(fields: Record<string, unknown>): string {
   return `${JSON.stringify(fields, null, 2)}\n`;
 }
 
+/** Letters of any script are kept; Latin ones lose their accents. */
 function slugOf(title: string): string {
-  return title
+  const slug = title
     .normalize('NFKD')
+    .replace(/([a-z])\p{M}+/giu, '$1')
+    .normalize('NFC')
     .toLowerCase()
-    .replace(/[^a-z0-9]+/g, '-')
-    .replace(/^-|-$/g, '')
-    .slice(0, 64);
+    .replace(/[^\p{L}\p{N}\p{M}]+/gu, '-')
+    .replace(/^[-\p{M}]+|-$/gu, '');
+  return [...slug].slice(0, 64).join('').replace(/-$/, '');
 }
 
 export function invalidDraft(message: string, problems: readonly FeatureProblem[] = []): VolleyError {

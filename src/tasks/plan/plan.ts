@@ -67,7 +67,11 @@ export function featurePlanText(
       : `  ${countText(count, 'subtask')} in ${countText(waves.length, 'wave')}`,
   ];
   for (const [index, wave] of waves.entries()) {
-    lines.push('', `  Wave ${numbers[index]}: ${wave.map(({ seq }) => seq).join(', ')}`);
+    const number = numbers[index]!;
+    // Batches keep their numbers, so a gap needs an explanation.
+    const gap = number - (numbers[index - 1] ?? 0) - 1;
+    if (gap > 0) lines.push('', `  ${gapText(number - gap, number - 1)}: completed or cannot run`);
+    lines.push('', `  Wave ${number}: ${wave.map(({ seq }) => seq).join(', ')}`);
     for (const subtask of wave)
       lines.push(`    ${plainLine(subtask)}${subtask.parallel ? '' : ' (runs alone)'}`);
   }
@@ -79,6 +83,10 @@ export function featurePlanText(
   if (conflicts.length > 0)
     lines.push('', '  Conflicts:', ...conflicts.map((one) => `    ${featureProblemText(one)}`));
   return lines.join('\n');
+}
+
+function gapText(first: number, last: number): string {
+  return first === last ? `Wave ${first}` : `Waves ${first} to ${last}`;
 }
 
 /** The dependencies of a subtask as a tree. Each subtask is expanded once, so cycles end. */

@@ -1,6 +1,6 @@
 import type { Subtask } from '../files/feature.ts';
 import { compareSeqs } from '../files/subtask-reference.ts';
-import { findOverlap } from './deliverables.ts';
+import { OverlapIndex } from './deliverables.ts';
 
 /** The dependencies between subtasks, by sequence number. Dependencies that do not exist are ignored. */
 export class SubtaskGraph {
@@ -124,9 +124,11 @@ export function planWaves(subtasks: readonly Subtask[]): Subtask[][] {
 /** As many ready subtasks as can run at the same time; if none can run beside others, the first alone. */
 export function selectConcurrent(ready: readonly Subtask[]): Subtask[] {
   const chosen: Subtask[] = [];
+  const index = new OverlapIndex();
   for (const subtask of ready) {
-    if (subtask.parallel && chosen.every((other) => findOverlap(subtask, other) === undefined))
-      chosen.push(subtask);
+    if (!subtask.parallel || index.overlapping(subtask).length > 0) continue;
+    chosen.push(subtask);
+    index.add(subtask);
   }
   return chosen.length > 0 ? chosen : ready.slice(0, 1);
 }

@@ -116,18 +116,27 @@ function subtaskOf({ key, parent, task }: Leaf, seqs: ReadonlyMap<string, string
   const { priority = parent?.priority, status } = task;
   return {
     title: titles.join(': ') || `Task ${key}`,
-    ...descriptionOf(task),
+    ...descriptionOf(task, parent),
     status: STATUSES[String(parent?.status === 'done' ? 'done' : status)] ?? 'pending',
     depends_on: [...new Set([...inherited, ...own])].filter((seq) => seq !== itself).sort(compareSeqs),
-    acceptance_criteria: [task.testStrategy].filter((text) => typeof text === 'string' && text !== ''),
+    acceptance_criteria: [task.testStrategy].filter(isText),
     ...(typeof priority === 'string' && { priority }),
     imported_from: { tool: 'claude-task-master', id: key, status: status ?? null },
   };
 }
 
-function descriptionOf({ description, details }: MasterTask): { description?: string } {
-  const texts = [description, details].filter((text) => typeof text === 'string' && text !== '');
+/** A subtask also gets the texts of its task, which is not a subtask itself. */
+function descriptionOf(task: MasterTask, parent: MasterTask | undefined): { description?: string } {
+  const texts = [task.description, task.details].filter(isText);
+  const whole = [parent?.description, parent?.details].filter(isText);
+  const test = [parent?.testStrategy].filter(isText).map((text) => `Test of the whole task: ${text}`);
+  if (whole.length + test.length > 0)
+    texts.push(`This is a part of the task "${parent?.title ?? parent?.id}":`, ...whole, ...test);
   return texts.length === 0 ? {} : { description: texts.join('\n\n') };
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
 }
 
 /** The subtasks that a reference became: one, all subtasks of a task, or none if it was left out. */

@@ -4,7 +4,7 @@ import { type Feature, type FeatureProblem, progressOf, type Subtask } from '../
 import { TASK_FILE } from '../files/parse-feature.ts';
 import { effectiveStatus, type Moment, openDependencies } from '../files/readiness.ts';
 import { findSubtask, isSeq } from '../files/subtask-reference.ts';
-import { findOverlap, projectPathProblem } from './deliverables.ts';
+import { findOverlap, OverlapIndex, projectPathProblem } from './deliverables.ts';
 import { SubtaskGraph } from './subtask-graph.ts';
 
 /** More overlaps are usually the same mistake again. */
@@ -41,6 +41,7 @@ export function validateFeature(feature: Feature): FeatureProblem[] {
   checkSequences(feature, problems);
   checkDependencies(feature, problems);
   checkDeliverables(feature, problems);
+  checkVerifiable(feature, problems);
   checkOverlaps(feature, problems);
   return [...feature.problems, ...problems.found];
 }
@@ -74,8 +75,11 @@ export function validateBatch(
       problems.error('not-parallel', file, text, 'Run it alone.');
     }
   }
-  for (const [index, subtask] of batch.entries())
-    for (const other of batch.slice(index + 1)) problems.overlap(subtask, other);
+  const index = new OverlapIndex();
+  for (const subtask of batch) {
+    for (const other of index.overlapping(subtask)) problems.overlap(other, subtask);
+    index.add(subtask);
+  }
   return problems.found;
 }
 
@@ -183,18 +187,33 @@ function checkDeliverables({ subtasks }: Feature, problems: Problems): void {
   }
 }
 
+/** Warns of subtasks that nobody can verify, or nobody did. */
+function checkVerifiable({ subtasks }: Feature, problems: Problems): void {
+  for (const { file, status, forced, deliverables, verification, acceptanceCriteria } of subtasks) {
+    if (status === 'completed') {
+      if (forced === undefined) continue;
+      const text = `it was completed with --force despite: ${forced.join('; ') || 'unknown problems'}.`;
+      problems.warning('forced', file, text, 'Check its work.');
+    } else if (deliverables.length + verification.length === 0) {
+      const isVague = acceptanceCriteria.length === 0;
+      const text = `it has no deliverables or checks${isVague ? ', and no acceptance criteria' : ''}, so its work cannot be verified.`;
+      problems.warning('unverifiable', file, text, 'Add "deliverables" or "verification".');
+    }
+  }
+}
+
 /** Open subtasks that could run at the same time and might write the same files. */
 function checkOverlaps({ subtasks }: Feature, problems: Problems): void {
   const open = subtasks.filter(({ status, parallel }) => status !== 'completed' && parallel);
   const graph = new SubtaskGraph(subtasks);
   const last = problems.found.length + MAX_OVERLAPS;
-  for (const [index, subtask] of open.entries()) {
-    for (const other of open.slice(index + 1)) {
+  const index = new OverlapIndex();
+  for (const subtask of open) {
+    for (const other of index.overlapping(subtask)) {
       if (problems.found.length === last) return;
-      // Comparing paths is cheaper than searching the graph.
-      if (findOverlap(subtask, other) === undefined) continue;
-      if (!graph.areOrdered(subtask.seq, other.seq)) problems.overlap(subtask, other);
+      if (!graph.areOrdered(subtask.seq, other.seq)) problems.overlap(other, subtask);
     }
+    index.add(subtask);
   }
 }
 

@@ -1,8 +1,10 @@
+import { oneLine } from '../../batch/text.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { reasonText, spanText } from '../../core/words.ts';
-import { ToolFailure } from '../../engine/tool-failure.ts';
+import { ToolFailure, toFailure } from '../../engine/tool-failure.ts';
 import type { ToolContext } from '../../runners/runner.ts';
 import { ownIdentity } from '../../store/process-identity.ts';
+import type { ChosenAgent } from '../agents/choose-agents.ts';
 import type { Feature, Subtask } from '../files/feature.ts';
 import { claimSubtask, isCompletedByOther, reopenSubtask } from '../files/subtask-changes.ts';
 import { findSubtask } from '../files/subtask-reference.ts';
@@ -16,6 +18,7 @@ import {
   type SubtaskAttempt,
   type WorkingSubtasks,
 } from './run-context.ts';
+import { TranscriptWriter, transcribedAttempts, transcriptPath } from './transcript.ts';
 
 /** The result of the batch task. */
 export interface SubtaskResult {
@@ -26,16 +29,21 @@ export interface SubtaskResult {
 }
 
 const MAX_ERROR_LENGTH = 4000;
+const MAX_REASON_LENGTH = 60;
 /** The claim also ends with this process. */
 const LEASE_MS = 10 * 60_000;
 const HEARTBEAT_MS = 60_000;
+
+/** Attempts that repair work that did not fit the project, in addition to the retries. */
+export const MAX_REPAIRS = 1;
 
 /** One attempt at a subtask: claims it, delegates it, and completes or releases it. */
 export async function runAttempt(run: RunContext, seq: string, context: ToolContext): Promise<SubtaskResult> {
   const { folder, feature, attempts, working } = run;
   const { timeoutMs } = run.terms;
-  const agent = run.agents.get(seq)!;
-  const record = attempts.open(seq, agent.name);
+  const agent = nextAgent(run, seq);
+  const record = openRecord(run, seq, agent);
+  const transcript = await openTranscript(run, seq, record);
   const controller = new AbortController();
   const timeout = new ToolFailure(`The attempt took longer than ${spanText(timeoutMs)} and was terminated.`, {
     reason: 'timeout',
@@ -52,16 +60,19 @@ export async function runAttempt(run: RunContext, seq: string, context: ToolCont
     // The commands may have changed since the run began.
     requireTrusted(folder, claimed, run.env);
     addConcurrent(working, subtask, record);
-    const { id, attempt, report } = context;
+    const { id, attempt } = context;
+    const prefix = attempts.of(seq).length === 1 ? '' : `${attemptText(attempts.of(seq))}: `;
+    const report = (step: string) => context.report(`${prefix}${step}`);
     const { isTakenOver } = claim;
     const onVerified = () => clearTimeout(timer);
     const signal = AbortSignal.any([context.signal, controller.signal]);
     const summary = await delegate(
       run,
-      { agent, feature: claimed, subtask, record, isTakenOver, onVerified },
+      { agent, feature: claimed, subtask, record, transcript, isTakenOver, onVerified },
       { id, attempt, report, signal },
     );
     isClaimed = false;
+    transcript.add({ type: 'end', ok: true, text: summary, usage: record.usage });
     return resultOf(record, summary);
   } catch (error) {
     const now = await folder.read(feature).then(
@@ -70,7 +81,12 @@ export async function runAttempt(run: RunContext, seq: string, context: ToolCont
     );
     if (now !== undefined && isCompletedByOther(now, name)) return completedByOther(record, now);
     record.error = run.redact(reasonText(error)).slice(0, MAX_ERROR_LENGTH);
-    throw error;
+    const failure = toFailure(error);
+    record.reason = failure.reason;
+    transcript.add({ type: 'end', ok: false, text: record.error, usage: record.usage });
+    if (!failure.isPermanent && !context.signal.aborted && mayRetry(run, seq, record)) throw error;
+    await closeLeft(run, seq);
+    throw new ToolFailure(reasonText(error), { reason: failure.reason, retryable: false, cause: error });
   } finally {
     working.delete(seq);
     clearTimeout(timer);
@@ -78,6 +94,56 @@ export async function runAttempt(run: RunContext, seq: string, context: ToolCont
     if (isClaimed)
       await folder.change(feature, (now) => reopenSubtask(now, seq, name)).catch(() => undefined);
     record.endedAt = Date.now();
+    transcript.close();
+  }
+}
+
+/** Each failed attempt goes on with the next agent. A repair stays with the agent whose work it is. */
+function nextAgent({ agents, attempts }: RunContext, seq: string): ChosenAgent {
+  const list = agents.get(seq)!;
+  const failed = attempts.of(seq).filter(({ repairable }) => repairable === undefined).length;
+  return list[Math.min(failed, list.length - 1)]!;
+}
+
+function openRecord(run: RunContext, seq: string, agent: ChosenAgent): SubtaskAttempt {
+  const last = run.attempts.of(seq).at(-1);
+  const earlier = [run.lastAttempt(seq), ...transcribedAttempts(run.folder.project, run.feature, seq)];
+  const record = run.attempts.open(seq, agent.name, Math.max(0, last?.number ?? 0, ...earlier) + 1);
+  record.isRepair = last?.repairable !== undefined;
+  return record;
+}
+
+async function openTranscript(
+  { folder, feature, redact }: RunContext,
+  seq: string,
+  record: SubtaskAttempt,
+): Promise<TranscriptWriter> {
+  const { number: attempt, agent } = record;
+  const transcript = await TranscriptWriter.open(folder.project, feature, seq, attempt, redact);
+  if (transcript.isOpen) record.transcript = transcriptPath(feature, seq, attempt);
+  transcript.add({ type: 'start', agent, attempt, folder: folder.project, process: ownIdentity() });
+  return transcript;
+}
+
+/** `attempt 2 (a.ts does not exist)` */
+function attemptText(attempts: readonly SubtaskAttempt[]): string {
+  const why = attempts.at(-2)?.error ?? '';
+  return `attempt ${attempts.length} (${oneLine(why, MAX_REASON_LENGTH)})`;
+}
+
+function mayRetry({ terms, attempts }: RunContext, seq: string, record: SubtaskAttempt): boolean {
+  const all = attempts.of(seq);
+  if (record.repairable !== undefined) return all.filter(({ isRepair }) => isRepair).length < MAX_REPAIRS;
+  return all.filter(({ isRepair }) => !isRepair).length <= terms.maxRetries;
+}
+
+/** Closes the worktrees that no further attempt will use, and notes those that hold work. */
+export async function closeLeft({ left, attempts }: RunContext, seq: string): Promise<void> {
+  const workspaces = left.get(seq) ?? [];
+  left.delete(seq);
+  for (const workspace of workspaces) {
+    const kept = await workspace.close().catch(() => workspace.folder);
+    for (const record of attempts.of(seq)) if (record.branch === workspace.branch) record.kept = kept;
   }
 }
 

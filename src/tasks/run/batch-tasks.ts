@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { DELEGATE_TOOL } from '../../batch/feature-task.ts';
 import { oneLine } from '../../batch/text.ts';
 import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
 import { VolleyError } from '../../core/errors.ts';
@@ -7,15 +8,15 @@ import { NO_WIRE_NEEDS } from '../../core/resource-table.ts';
 import type { ToolContext } from '../../runners/runner.ts';
 import { defineTool } from '../../tools/define-tool.ts';
 import type { Subtask } from '../files/feature.ts';
-import { findOverlap } from '../plan/deliverables.ts';
+import { OverlapIndex } from '../plan/deliverables.ts';
 import { planWaves, SubtaskGraph } from '../plan/subtask-graph.ts';
-import type { SubtaskResult } from './attempt.ts';
+import { MAX_REPAIRS, type SubtaskResult } from './attempt.ts';
 import type { RunTerms } from './run-request.ts';
-
-const DELEGATE_TOOL = 'delegate_subtask';
 
 /** The maximum number of locks of a task. */
 const MAX_LOCKS = 64;
+/** The maximum number of retries of a task. */
+const MAX_RETRIES = 100;
 const LONGEST_NAME = 190;
 /**
  * Attempts enforce their own timeout. The engine would start the next attempt while this agent is still being terminated,
@@ -48,7 +49,8 @@ export function batchTasks(subtasks: readonly Subtask[], plan: BatchTaskPlan): R
       params: { feature, seq, agent: plan.agentOf(seq), run },
       ...(after.size > 0 && { depends_on: [...after] }),
       ...(isPriority(priority) && { priority }),
-      max_retries: terms.maxRetries,
+      // Attempts decide themselves whether another one follows.
+      max_retries: Math.min(MAX_RETRIES, terms.maxRetries + MAX_REPAIRS),
       timeout: terms.timeoutMs / 1000 + SPARE_SECONDS,
       resources: { ...NO_WIRE_NEEDS, ...locks.of(subtask) },
     };
@@ -85,13 +87,14 @@ class Locks {
     this.whole = `feature:${feature}`.slice(0, 200);
     const graph = new SubtaskGraph(subtasks);
     const parallel = subtasks.filter((subtask) => subtask.parallel);
-    for (const [place, subtask] of parallel.entries()) {
-      for (const other of parallel.slice(0, place)) {
-        if (findOverlap(other, subtask) === undefined) continue;
+    const index = new OverlapIndex();
+    for (const subtask of parallel) {
+      for (const other of index.overlapping(subtask)) {
         if (graph.areOrdered(subtask.seq, other.seq)) continue;
         this.earlier.set(subtask.seq, [...(this.earlier.get(subtask.seq) ?? []), other.seq]);
         this.overlapped.add(other.seq);
       }
+      index.add(subtask);
     }
   }
 

@@ -3,22 +3,24 @@ import { join } from 'node:path';
 import { oneLine } from '../../batch/text.ts';
 import { requireUnchanged } from '../../config/trust.ts';
 import { VolleyError } from '../../core/errors.ts';
+import { listText } from '../../core/words.ts';
 import { ToolFailure } from '../../engine/tool-failure.ts';
-import type { ToolContext } from '../../runners/runner.ts';
 import type { AgentCommand, AgentEvent, AgentTask } from '../agents/adapter.ts';
 import { type AgentExit, type AgentLog, runAgent } from '../agents/agent-process.ts';
 import type { ChosenAgent } from '../agents/choose-agents.ts';
 import { buildPrompt } from '../agents/prompt.ts';
 import { sumUsage } from '../agents/usage.ts';
+import type { Feature, Subtask } from '../files/feature.ts';
 import { subtaskView } from '../files/feature-text.ts';
+import { readySubtasks } from '../files/readiness.ts';
 import { blockSubtask } from '../files/subtask-changes.ts';
-import { findSubtask, seqFromReference } from '../files/subtask-reference.ts';
+import { compareSeqs, findSubtask, seqFromReference } from '../files/subtask-reference.ts';
 import { AGENT_VARIABLE, PROJECT_VARIABLE, WORKSPACE_VARIABLE } from '../files/task-folder.ts';
 import { completedAnswer, verifyAndComplete } from '../verify/complete.ts';
-import type { Workspace } from '../workspace/workspace.ts';
-import type { Delegation } from './delegate.ts';
+import type { Conflict, Workspace } from '../workspace/workspace.ts';
+import type { AttemptContext, Delegation } from './delegate.ts';
 import { type AgentRequest, Mailbox } from './mailbox.ts';
-import { claimNameOf, type RunContext } from './run-context.ts';
+import { claimNameOf, type RunContext, type SubtaskAttempt } from './run-context.ts';
 
 /** How an agent ended, by its own account. */
 export interface AgentEnd {
@@ -29,15 +31,18 @@ export interface AgentEnd {
 }
 
 const MAX_STEP_LENGTH = 200;
+const MAX_MESSAGE_LENGTH = 4000;
+/** The siblings that an agent is told of. */
+const MAX_MATES = 50;
 
 /** Runs the agent of a subtask until it exits. Throws if it had to be terminated. */
 export async function callAgent(
   run: RunContext,
   delegation: Delegation,
   workspace: Workspace,
-  { signal, report }: ToolContext,
+  { signal, report }: AttemptContext,
 ): Promise<AgentEnd> {
-  const { agent, subtask, record } = delegation;
+  const { agent, subtask, record, transcript } = delegation;
   const { terms } = run;
   // Another agent may have changed the configuration that this one is started with.
   requireUnchanged(run.trust);
@@ -61,8 +66,10 @@ export async function callAgent(
       ...mailbox.env,
     };
     const { turns } = terms.budget;
+    const prompt = promptOf(run, delegation, workspace);
+    transcript.add({ type: 'prompt', text: prompt });
     const task: AgentTask = {
-      prompt: promptOf(run, delegation),
+      prompt,
       cwd: workspace.folder,
       stateFolder,
       mailbox: mailbox.folder,
@@ -85,7 +92,10 @@ export async function callAgent(
         budget: terms.budget,
         usedBefore,
         signal,
+        onLine: (type, text) => transcript.add({ type, text }),
         onEvent: (event) => {
+          transcript.add(event);
+          record.usage = log.usage;
           const step = stepOf(event);
           if (step !== '') report(step);
         },
@@ -98,19 +108,67 @@ export async function callAgent(
     ended.abort();
     await mailbox.close();
     record.usage = log.usage;
-    record.lastMessage = run.redact(log.result?.text ?? log.lastText ?? '') || undefined;
+    record.lastMessage =
+      run.redact(log.result?.text ?? log.lastText ?? '').slice(0, MAX_MESSAGE_LENGTH) || undefined;
     await rm(stateFolder, { recursive: true, force: true }).catch(() => undefined);
   }
 }
 
-function promptOf(run: RunContext, { feature, subtask }: Delegation): string {
-  const { session, template, attempts, working } = run;
-  const running = [...working.values()].map((one) => one.subtask);
-  const batchMates = running.filter(({ seq }) => seq !== subtask.seq);
+function promptOf(run: RunContext, { feature, subtask, record }: Delegation, workspace: Workspace): string {
+  const { session, template, attempts } = run;
   const last = attempts.of(subtask.seq).at(-2);
-  const kept = last?.kept === undefined ? [] : [`Its work is kept in ${last.kept}; it is not here.`];
-  const earlier = last?.error === undefined ? undefined : [last.error, ...kept];
-  return buildPrompt(subtask, feature, { session, batchMates, template, earlier });
+  const earlier = last?.error === undefined ? undefined : [last.error, ...whereText(last, record, workspace)];
+  const conflict = workspace.conflict && conflictText(run, workspace.conflict);
+  return buildPrompt(subtask, feature, {
+    session,
+    batchMates: matesOf(run, feature, subtask),
+    template,
+    earlier,
+    conflict,
+  });
+}
+
+/** Where the work of the previous attempt is. */
+function whereText(last: SubtaskAttempt, record: SubtaskAttempt, { branch, conflict }: Workspace): string[] {
+  if (conflict !== undefined) return [];
+  if (branch !== undefined && branch === last.branch)
+    return ['Its work is in this folder. Continue with it.'];
+  return last.kept === undefined || last.kept === record.kept
+    ? []
+    : [`Its work is kept in ${last.kept}; it is not here.`];
+}
+
+/** Subtasks that other agents work on at the same time: those that run now, and those that may start any moment. */
+function matesOf(run: RunContext, feature: Feature, { seq }: Subtask): readonly Subtask[] {
+  const mates = new Map([...run.working.values()].map(({ subtask }) => [subtask.seq, subtask]));
+  for (const subtask of readySubtasks(feature, run.folder.moment())) {
+    if (mates.size > MAX_MATES) break;
+    if (run.agents.has(subtask.seq) && subtask.parallel) mates.set(subtask.seq, subtask);
+  }
+  mates.delete(seq);
+  return [...mates.values()].sort((a, b) => compareSeqs(a.seq, b.seq));
+}
+
+function conflictText({ merged, attempts }: RunContext, { paths, ofProject, ofWork }: Conflict): string[] {
+  const isInvolved = ({ seq }: Subtask) =>
+    attempts
+      .of(seq)
+      .at(-1)
+      ?.touched.some((path) => paths.includes(path));
+  const by = merged
+    .filter((one) => paths.length === 0 || isInvolved(one))
+    .map(({ seq, title }) => `${seq} ${title}`);
+  const whose = by.length === 0 ? '' : `, by ${listText(by.slice(0, MAX_MATES), by.length)}`;
+  return [
+    `The work of the previous attempt does not fit what was merged into the project meanwhile${whose}. This folder has the current project with that work merged into it.`,
+    ...(paths.length === 0
+      ? ['Git could merge both. Make them work together.']
+      : [
+          `These files have conflict markers: ${listText(paths)}. Above \`=======\` is the version of the project, below it that of the previous attempt. Keep the intention of both, and remove the markers.`,
+          `What the project changed there:\n\n${ofProject}`,
+          `What the previous attempt changed there:\n\n${ofWork}`,
+        ]),
+  ];
 }
 
 /** The user's own command replaces the adapter's program. */

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { oneLine } from '../../batch/text.ts';
 import { listText } from '../../core/words.ts';
@@ -12,6 +14,12 @@ import { type Evidence, failedChecks, verifySubtask } from '../verify/verify.ts'
 import type { DeliveryGuard, MergedPlace, Workspace } from '../workspace/workspace.ts';
 import { type AgentEnd, callAgent } from './call-agent.ts';
 import { claimNameOf, type RunContext, type SubtaskAttempt } from './run-context.ts';
+import type { TranscriptWriter } from './transcript.ts';
+
+/** The parts of a tool's context that an attempt uses. */
+export interface AttemptContext extends Omit<ToolContext, 'report'> {
+  report(step: string): void;
+}
 
 /** A claimed subtask, its agent, and the record of the attempt. */
 export interface Delegation {
@@ -19,6 +27,7 @@ export interface Delegation {
   readonly feature: Feature;
   readonly subtask: Subtask;
   readonly record: SubtaskAttempt;
+  readonly transcript: TranscriptWriter;
   /** Whether the subtask was taken over from a lapsed claim. */
   readonly isTakenOver: boolean;
   /** Ends the time limit: merging may have to wait for others. */
@@ -32,18 +41,20 @@ const MAX_NAMED = 20;
 export async function delegate(
   run: RunContext,
   delegation: Delegation,
-  context: ToolContext,
+  context: AttemptContext,
 ): Promise<string> {
   const { record, subtask } = delegation;
   context.report('preparing the workspace');
   if (await wasMerged(run, delegation, context.signal)) return subtask.title;
-  const mergedBefore = run.merged.length;
-  const workspace = await run.workspaces.open(subtask, context.signal);
+  const workspace = await openWorkspace(run, delegation, context.signal);
   record.branch = workspace.branch;
+  let isDone = false;
   try {
+    record.isActive = true;
     const end = await callAgent(run, delegation, workspace, context).catch(async (error: unknown) => {
-      // An agent that already reported completion may hang on exit.
-      if (isStalled(error)) return { said: 'nothing', text: undefined, failure: error } as const;
+      // An agent that already reported completion may hang on exit, and one that used up its budget may be done.
+      if (isReason(error, 'stalled') || isReason(error, 'budget'))
+        return { said: 'nothing', text: undefined, failure: error } as const;
       const violation = await checkChanges(run, delegation, workspace);
       // Among concurrent agents a violation cannot be attributed, so the original error counts.
       throw isShared(run, workspace) && record.concurrentWith.size > 0 ? error : (violation ?? error);
@@ -57,20 +68,70 @@ export async function delegate(
     const delivery = await workspace.deliver(message, {
       signal: context.signal,
       confirm: () => requireWanted(run, delegation),
-      recheck: () => recheckAfterMerge(run, delegation, run.merged.slice(mergedBefore), context),
+      isNewTogether: record.isRepair,
+      recheck: () => recheckAfterMerge(run, delegation, run.merged.slice(record.mergedBefore), context),
     });
     if (!delivery.ok) {
       record.conflicts = delivery.conflicts;
-      throw new ToolFailure(delivery.text, { retryable: false });
+      record.repairable = delivery.repairable;
+      throw new ToolFailure(delivery.text, { retryable: delivery.repairable !== undefined });
     }
     run.merged.push(subtask);
     await markCompleted(run, delegation, summary);
     record.discrepancy = [discrepancy, record.discrepancy].filter(Boolean).join(' ') || undefined;
+    isDone = true;
     return summary;
   } finally {
-    // A failed cleanup is no reason to repeat verified work.
-    record.kept = await workspace.close().catch(() => workspace.folder);
+    record.isActive = false;
+    await leaveWorkspace(run, delegation, workspace, isDone);
   }
+}
+
+/**
+ * A retry continues in the worktree of the previous attempt. Work that did not fit the project is merged into a new
+ * worktree of the current project instead.
+ */
+async function openWorkspace(
+  run: RunContext,
+  { subtask, record, transcript }: Delegation,
+  signal: AbortSignal,
+): Promise<Workspace> {
+  const { seq } = subtask;
+  const left = run.left.get(seq) ?? [];
+  const work = run.attempts.of(seq).at(-2)?.repairable;
+  const last = left.at(-1);
+  if (last !== undefined && work === undefined) {
+    transcript.note(`continuing in ${last.folder}`);
+    left.pop();
+    record.mergedBefore = run.attempts.of(seq).at(-2)!.mergedBefore;
+    return last;
+  }
+  // A repair may break anything that was merged before.
+  record.mergedBefore = record.isRepair ? 0 : run.merged.length;
+  const workspace = await run.workspaces.open(subtask, signal, record.isRepair ? work : undefined);
+  transcript.note(`working in ${workspace.folder}`);
+  return workspace;
+}
+
+async function leaveWorkspace(
+  run: RunContext,
+  { subtask: { seq }, record }: Delegation,
+  workspace: Workspace,
+  isDone: boolean,
+): Promise<void> {
+  // Another attempt may continue there.
+  if (!isDone && !isShared(run, workspace)) {
+    run.left.set(seq, [...(run.left.get(seq) ?? []), workspace]);
+    record.kept = workspace.folder;
+    return;
+  }
+  // A failed cleanup is no reason to repeat verified work.
+  record.kept = await workspace.close().catch(() => workspace.folder);
+  // What earlier attempts left is part of the merged work now.
+  const left = run.left.get(seq) ?? [];
+  run.left.delete(seq);
+  for (const one of left) await one.discard().catch(() => undefined);
+  if (isDone) for (const earlier of run.attempts.of(seq).slice(0, -1)) earlier.kept = undefined;
 }
 
 /** Whether the work was verified and merged before a crash, so that only the completion is missing. */
@@ -90,8 +151,8 @@ async function wasMerged(run: RunContext, delegation: Delegation, signal: AbortS
   return true;
 }
 
-function isStalled(error: unknown): error is ToolFailure {
-  return error instanceof ToolFailure && error.reason === 'stalled';
+function isReason(error: unknown, reason: ToolFailure['reason']): error is ToolFailure {
+  return error instanceof ToolFailure && error.reason === reason;
 }
 
 /** Records the changed paths. Returns a failure if a denied or protected path is among them. */
@@ -118,17 +179,13 @@ async function checkChanges(
   return new ToolFailure(`${text} To allow it, ${run.denied.remedyFor(denied)}.`, { retryable: false });
 }
 
-function tamperFailure({ tampered, notRestored, concurrentWith }: SubtaskAttempt): ToolFailure {
+function tamperFailure({ tampered, notRestored }: SubtaskAttempt): ToolFailure {
   const paths = [...new Set(tampered)];
   const named = listText(paths.slice(0, MAX_NAMED), paths.length);
-  const who =
-    concurrentWith.size === 0
-      ? 'The agent'
-      : `The agent, or another one running at the same time (${listText([...concurrentWith].sort())}),`;
   const problems = [...new Set(notRestored)].slice(0, MAX_NAMED);
   const outcome =
     problems.length === 0 ? 'They were restored' : `They were restored, except: ${problems.join('; ')}`;
-  const message = `${who} changed protected files of Volley or git: ${named}. ${outcome}. The attempt does not count.`;
+  const message = `The agent changed protected files of Volley or git: ${named}. ${outcome}. The attempt does not count.`;
   return new ToolFailure(message, { retryable: false });
 }
 
@@ -149,16 +206,21 @@ async function judge(
   delegation: Delegation,
   workspace: Workspace,
   end: AgentEnd,
-  context: ToolContext,
+  context: AttemptContext,
 ): Promise<{ summary: string; discrepancy: string | undefined }> {
-  const { record, agent, subtask } = delegation;
+  const { record, agent, subtask, transcript } = delegation;
   const now = findSubtask(await run.folder.read(run.feature), subtask.seq);
   const mark = now.status === 'completed' ? { summary: now.completionSummary ?? '' } : now.marked;
+  const overBudget = isReason(end.failure, 'budget') ? end.failure : undefined;
   // An agent that reported completion may still fail on exit.
-  if (end.failure !== undefined && mark === undefined) throw end.failure;
+  if (end.failure !== undefined && mark === undefined && overBudget === undefined) throw end.failure;
   context.report('checking the work');
   record.evidence = await verifyAttempt(run, delegation, workspace, context.signal);
+  for (const { subject, ok, text } of record.evidence)
+    transcript.note(`${ok ? '✓' : '✗'} ${subject} ${text}`);
   const missing = failedChecks(record.evidence);
+  // Without evidence, nothing says that an agent was done when it was stopped.
+  if (overBudget !== undefined && (missing.length > 0 || record.evidence.length === 0)) throw overBudget;
   if (missing.length > 0) {
     if (mark !== undefined)
       record.discrepancy =
@@ -167,25 +229,39 @@ async function judge(
     throw new ToolFailure(`${agent.name} ${said}, but the work is missing: ${missing.join('; ')}`);
   }
   const summary = run.redact(mark?.summary || end.text || subtask.title).slice(0, MAX_SUMMARY_LENGTH);
-  if (end.failure !== undefined)
-    return { summary, discrepancy: `The agent reported completion, but: ${end.failure.message}` };
-  const isUnreported = mark === undefined;
-  return {
-    summary,
-    discrepancy: isUnreported
-      ? 'The agent did not report completion; Volley verified and completed the subtask.'
-      : undefined,
-  };
+  if (overBudget !== undefined)
+    return { summary, discrepancy: `${overBudget.message} Its work was complete and counts.` };
+  const discrepancy =
+    end.failure === undefined ? undefined : `The agent reported completion, but: ${end.failure.message}`;
+  return { summary, discrepancy };
 }
 
-function verifyAttempt(
+const MARKERS = /^(?:<{7}|>{7})(?: |$)/m;
+
+/** Files in which the agent left the markers of a conflict. */
+function unresolvedConflicts({ folder, conflict }: Workspace): Evidence[] {
+  return (conflict?.paths ?? []).flatMap((path) => {
+    try {
+      if (!MARKERS.test(readFileSync(join(folder, path), 'utf8'))) return [];
+    } catch {
+      // Removed, or not a file any more.
+      return [];
+    }
+    return [{ subject: path, ok: false, text: 'still has conflict markers' }];
+  });
+}
+
+async function verifyAttempt(
   run: RunContext,
   { subtask, record, isTakenOver }: Delegation,
   workspace: Workspace,
   signal: AbortSignal,
 ): Promise<Evidence[]> {
   const { folder } = workspace;
-  if (!isShared(run, workspace)) return verifyWork(run, subtask, folder, record.touched, signal);
+  if (!isShared(run, workspace)) {
+    const unresolved = unresolvedConflicts(workspace);
+    return unresolved.length > 0 ? unresolved : verifyWork(run, subtask, folder, record.touched, signal);
+  }
   // Work left by a crash can only be recognized by file times.
   if (isTakenOver) return verifyWork(run, subtask, folder, undefined, signal);
   const earlier = run.attempts.of(subtask.seq).flatMap(({ touched }) => touched);
@@ -212,6 +288,7 @@ async function verifyWork(
 async function requireWanted(run: RunContext, { agent, subtask, record }: Delegation): Promise<void> {
   // Again, since the checks have run the agent's code.
   await run.tamperGuard.check();
+  record.isActive = false;
   if (record.tampered.length > 0) throw tamperFailure(record);
   const { folder } = run;
   const name = claimNameOf(run, agent);
@@ -254,7 +331,7 @@ function recheckAfterMerge(
   run: RunContext,
   { subtask, record }: Delegation,
   others: readonly Subtask[],
-  { signal, report }: ToolContext,
+  { signal, report }: AttemptContext,
 ): ReturnType<DeliveryGuard['recheck']> {
   const rechecks = rechecksOf(subtask, others);
   if (rechecks.length === 0) return undefined;

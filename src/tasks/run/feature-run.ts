@@ -6,11 +6,15 @@ import type { BatchExecutor } from '../../batch/executor/batch-executor.ts';
 import type { VolleyConfig } from '../../config/config.ts';
 import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
 import { type ErrorCode, VolleyError } from '../../core/errors.ts';
+import { toFailure } from '../../engine/tool-failure.ts';
 import { createLauncher } from '../../runners/process/helper-launcher.ts';
 import type { Launcher } from '../../runners/process/launcher.ts';
+import type { ToolContext } from '../../runners/runner.ts';
 import type { TaskRecord } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
-import { batchNameOf } from '../files/feature.ts';
+import type { AgentUsage } from '../agents/adapter.ts';
+import { sumUsage } from '../agents/usage.ts';
+import { batchNameOf, type Subtask } from '../files/feature.ts';
 import { withRunLock } from '../files/folder-lock.ts';
 import type { TaskFolder } from '../files/task-folder.ts';
 import { CommandRunner } from '../verify/command-runner.ts';
@@ -19,12 +23,12 @@ import { DeniedPaths } from '../workspace/denied-paths.ts';
 import { sharedWorkspaces } from '../workspace/shared-workspace.ts';
 import type { Workspaces } from '../workspace/workspace.ts';
 import { gitWorktrees } from '../workspace/worktrees.ts';
-import { runAttempt } from './attempt.ts';
+import { closeLeft, runAttempt } from './attempt.ts';
 import { batchTasks, openDelegations } from './batch-tasks.ts';
 import { planRun, type RunPlan } from './plan-run.ts';
 import { buildReport, type RunReport } from './report.ts';
 import { readReport, reportWrittenAt, writeReport } from './report-file.ts';
-import { AttemptLog, type RunContext } from './run-context.ts';
+import { AttemptLog, type RunContext, type Tampering } from './run-context.ts';
 import { type RunRequest, type RunTerms, runOptions } from './run-request.ts';
 import { openScratch } from './scratch.ts';
 import { TamperGuard } from './tamper-guard.ts';
@@ -38,11 +42,21 @@ export interface RunSetting {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
+/** What a display shows of a run besides its batch. */
+export interface RunProgress {
+  /** The agent of the current attempt at a subtask. */
+  agentOf(seq: string): string;
+  /** What all attempts so far used, as far as agents report it. */
+  usage(): AgentUsage;
+  /** The subtasks that wait, and why: `04 for 02, 03`. */
+  waiting(): readonly string[];
+}
+
 /** Starts the batch with additional parameters for `start`, and waits until it ends. */
 type StartBatch = (
   batch: string,
   terms: Readonly<Record<string, unknown>>,
-  agentOf: (id: string) => string,
+  progress: RunProgress,
 ) => Promise<BatchAnswer>;
 
 /**
@@ -81,12 +95,15 @@ async function runPlan(
   const { name } = plan.feature;
   const attempts = new AttemptLog();
   const startedAt = Date.now();
+  const before = await readReport(folder, name).catch(() => undefined);
   const isAny = selection.subtasks.length > 0;
-  const projectChanges = isAny ? await delegateAll(setting, plan, request, attempts, start) : [];
+  const { projectChanges, tampering } = isAny
+    ? await delegateAll(setting, plan, request, { attempts, before, start })
+    : { projectChanges: [], tampering: [] };
   const tasks = new Map<string, TaskRecord | undefined>();
   for (const { seq } of selection.subtasks) tasks.set(seq, await store.task(batchNameOf(name), seq));
   const report = buildReport({
-    ...{ selection, attempts, startedAt, projectChanges },
+    ...{ selection, attempts, startedAt, projectChanges, tampering, before },
     feature: await folder.read(name),
     worktrees: terms.worktrees,
     options: runOptions(request, config.tasks),
@@ -97,23 +114,29 @@ async function runPlan(
   return report;
 }
 
-/**
- * Runs the batch. Afterwards no agent is running and nothing is claimed. Returns changes in the project itself while
- * agents worked in worktrees.
- */
+/** What changed besides the work of the agents. */
+interface Incidents {
+  /** Changes in the project itself while agents worked in worktrees. */
+  readonly projectChanges: readonly string[];
+  readonly tampering: readonly Tampering[];
+}
+
+/** Runs the batch. Afterwards no agent is running and nothing is claimed. */
 async function delegateAll(
   setting: RunSetting,
   plan: RunPlan,
   request: RunRequest,
-  attempts: AttemptLog,
-  start: StartBatch,
-): Promise<readonly string[]> {
+  run: { readonly attempts: AttemptLog; readonly before: RunReport | undefined; readonly start: StartBatch },
+): Promise<Incidents> {
+  const { attempts, before, start } = run;
   const { folder, config, executor } = setting;
   const { agents, session, template, terms, selection } = plan;
   const feature = plan.feature.name;
   const batch = batchNameOf(feature);
   const closing: (() => Promise<void>)[] = [];
   let workspaces: Workspaces;
+  let tampering: readonly Tampering[] = [];
+  const lastAttempts = new Map(before?.history.attempts.map(({ seq, attempt }) => [seq, attempt]));
   try {
     const launcher = createLauncher();
     closing.push(() => launcher.close());
@@ -124,8 +147,9 @@ async function delegateAll(
     const scratch = await openScratch(join(folder.path, feature));
     closing.push(() => scratch.close());
     const working: RunContext['working'] = new Map();
-    const tamperGuard = await TamperGuard.open(folder, feature, working);
+    const tamperGuard = await TamperGuard.open(folder, feature, working, terms.worktrees);
     closing.push(() => tamperGuard.close());
+    tampering = tamperGuard.tamperings;
     const denied = new DeniedPaths(config, folder.project, tamperGuard.deniedPaths);
     workspaces = await openWorkspaces(setting, feature, denied, terms, launcher);
     const parts: RunContext = {
@@ -150,23 +174,75 @@ async function delegateAll(
       env: await agentEnvironment(setting.env, scratch.folder),
       scratch: scratch.folder,
       merged: [],
-      pathsFromLastRun: await pathsFromLastRun(folder, feature),
+      left: new Map(),
+      lastAttempt: (seq) => lastAttempts.get(seq) ?? 0,
+      pathsFromLastRun: pathsFromLastRun(folder, before),
       redact: (text) => coordinator.redactor.text(text),
     };
+    closing.push(async () => {
+      for (const seq of [...parts.left.keys()]) await closeLeft(parts, seq);
+    });
     // Unguessable, so that only the tasks of this run can delegate.
-    const run = randomBytes(16).toString('hex');
-    closing.push(openDelegations(coordinator, run, (seq, context) => runAttempt(parts, seq, context)));
-    const agentOf = (seq: string) => agents.get(seq)?.name ?? '';
+    const secret = randomBytes(16).toString('hex');
+    const ends: SubtaskEnds = { completed: new Set(), failed: new Set() };
+    const attempt = async (seq: string, context: ToolContext) => {
+      try {
+        const result = await runAttempt(parts, seq, context);
+        ends.completed.add(seq);
+        return result;
+      } catch (error) {
+        if (toFailure(error).isPermanent) ends.failed.add(seq);
+        throw error;
+      }
+    };
+    closing.push(openDelegations(coordinator, secret, attempt));
+    const progress = progressOf(parts, selection.subtasks, ends);
     const waves = request.waves === true;
-    const tasks = batchTasks(selection.subtasks, { feature, run, terms, waves, agentOf });
+    const tasks = batchTasks(selection.subtasks, {
+      feature,
+      run: secret,
+      terms,
+      waves,
+      agentOf: progress.agentOf,
+    });
     checked(await executor.handle({ action: 'clear', batch }));
     checked(await executor.handle({ action: 'add_batch', batch, tasks }));
-    checked(await start(batch, { max_concurrent: terms.maxConcurrent }, agentOf));
+    checked(await start(batch, { max_concurrent: terms.maxConcurrent }, progress));
   } finally {
     await closing.reduceRight((later, close) => later.finally(close), Promise.resolve());
   }
   // Informative only.
-  return workspaces.changedInProject().catch(() => []);
+  return { projectChanges: await workspaces.changedInProject().catch(() => []), tampering };
+}
+
+/** The subtasks of a run that have ended. */
+interface SubtaskEnds {
+  readonly completed: Set<string>;
+  readonly failed: Set<string>;
+}
+
+function progressOf(
+  { agents, attempts, working }: RunContext,
+  subtasks: readonly Subtask[],
+  { completed, failed }: SubtaskEnds,
+): RunProgress {
+  const members = new Set(subtasks.map(({ seq }) => seq));
+  const whyWaiting = ({ seq, dependsOn, parallel }: Subtask): string => {
+    const open = dependsOn.filter((one) => members.has(one) && !completed.has(one));
+    if (open.length > 0) return `${seq} for ${open.join(', ')}`;
+    const alone = [...working.values()].find(({ subtask }) => !subtask.parallel);
+    const what = attempts.of(seq).length > 0 ? `${seq} to be tried again` : seq;
+    if (alone !== undefined) return `${what} for ${alone.subtask.seq}, which runs alone`;
+    return parallel ? `${what} for an agent` : `${what} to run alone`;
+  };
+  return {
+    agentOf: (seq) => attempts.of(seq).at(-1)?.agent ?? agents.get(seq)?.[0]?.name ?? '',
+    usage: () => sumUsage(subtasks.flatMap(({ seq }) => attempts.of(seq).map(({ usage }) => usage))),
+    waiting: () =>
+      subtasks
+        .filter(({ seq }) => !completed.has(seq) && !failed.has(seq) && !working.has(seq))
+        .map(whyWaiting),
+  };
 }
 
 function openWorkspaces(
@@ -183,12 +259,11 @@ function openWorkspaces(
 }
 
 /** What attempts of the last run left in the project and nobody has changed since. */
-async function pathsFromLastRun(
+function pathsFromLastRun(
   folder: TaskFolder,
-  feature: string,
-): Promise<(seq: string) => readonly string[]> {
-  const report = await readReport(folder, feature).catch(() => undefined);
-  const until = reportWrittenAt(folder, feature);
+  report: RunReport | undefined,
+): (seq: string) => readonly string[] {
+  const until = report && reportWrittenAt(folder, report.feature);
   if (report === undefined || until === undefined || report.worktrees) return () => [];
   // File times are coarse: a change at the report's own time may have come after it.
   const isAsItWas = (path: string) => {

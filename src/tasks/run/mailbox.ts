@@ -1,5 +1,5 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -159,7 +159,28 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Whether this process belongs to an agent of a run, which must not change task files itself. */
 export function isAgentOfRun(env: Environment): boolean {
-  return Boolean(env[AGENT_VARIABLE] || env[MAILBOX_VARIABLE] || env[TOKEN_VARIABLE]);
+  return Boolean(env[AGENT_VARIABLE] || env[MAILBOX_VARIABLE] || env[TOKEN_VARIABLE]) || isBelowAgent();
+}
+
+const MAX_ANCESTORS = 64;
+
+/**
+ * Whether a process above this one was started as an agent. An agent that clears its environment for `volley` cannot
+ * clear that of its own process. Where the system does not show it, only the environment counts.
+ */
+function isBelowAgent(): boolean {
+  if (process.platform !== 'linux') return false;
+  try {
+    for (let pid = process.ppid, count = 0; pid > 1 && count < MAX_ANCESTORS; count++) {
+      if (`\0${readFileSync(`/proc/${pid}/environ`, 'latin1')}`.includes(`\0${TOKEN_VARIABLE}=`)) return true;
+      const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+      // The name of the program may contain spaces and parentheses.
+      pid = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
+    }
+  } catch {
+    // Of another user, or gone.
+  }
+  return false;
 }
 
 /**
@@ -172,6 +193,7 @@ export async function askRun<T extends object = Readonly<Record<string, unknown>
   signal?: AbortSignal,
 ): Promise<{ readonly data: T; readonly text: string }> {
   const { [MAILBOX_VARIABLE]: folder, [TOKEN_VARIABLE]: token } = env;
+  // Also an agent that cleared its environment.
   if (!folder || !token) throw unanswered(request);
   const id = randomBytes(8).toString('hex');
   const place = join(folder, id);

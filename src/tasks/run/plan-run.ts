@@ -4,7 +4,7 @@ import type { VolleyConfig } from '../../config/config.ts';
 import { notTrusted } from '../../config/trust.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { fileFailure } from '../../tools/builtin/refusal.ts';
-import { type ChosenAgent, chooseAgents, requirePrograms } from '../agents/choose-agents.ts';
+import { type AgentPlan, chooseAgents, requirePrograms } from '../agents/choose-agents.ts';
 import { buildPrompt } from '../agents/prompt.ts';
 import type { Feature, Subtask } from '../files/feature.ts';
 import type { TaskFolder } from '../files/task-folder.ts';
@@ -17,7 +17,7 @@ import { type Selection, selectSubtasks } from './selection.ts';
 export interface RunPlan {
   readonly feature: Feature;
   readonly selection: Selection;
-  readonly agents: ReadonlyMap<string, ChosenAgent>;
+  readonly agents: AgentPlan;
   readonly terms: RunTerms;
   readonly session: string | undefined;
   readonly template: string | undefined;

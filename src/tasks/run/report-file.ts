@@ -4,6 +4,7 @@ import { VolleyError } from '../../core/errors.ts';
 import { codeOf, fileFailure } from '../../tools/builtin/refusal.ts';
 import { readRegularFile, replaceFileIn } from '../files/regular-file.ts';
 import type { TaskFolder } from '../files/task-folder.ts';
+import { NO_HISTORY } from './history.ts';
 import type { RunReport } from './report.ts';
 
 const FILE = 'report.json';
@@ -34,7 +35,18 @@ export async function readReport(folder: TaskFolder, feature: string): Promise<R
     const data = JSON.parse(text) as RunReport;
     // Older versions stored fewer fields.
     if (Array.isArray(data.subtasks) && typeof data.status === 'string')
-      return { ...data, options: data.options ?? [], changed_in_project: data.changed_in_project ?? [] };
+      return {
+        ...data,
+        options: data.options ?? [],
+        changed_in_project: data.changed_in_project ?? [],
+        tampering: data.tampering ?? [],
+        history: data.history ?? NO_HISTORY,
+        subtasks: data.subtasks.map((one) => ({
+          ...one,
+          attempt_reports: one.attempt_reports ?? [],
+          forced: one.forced ?? null,
+        })),
+      };
   } catch {
     // Reported below.
   }

@@ -1,8 +1,7 @@
 import { oneLine } from '../../batch/text.ts';
 import { shellQuote } from '../../core/shell-quote.ts';
 import { countText, listText, spanText } from '../../core/words.ts';
-import type { AgentUsage } from '../agents/adapter.ts';
-import { costText, totalTokens } from '../agents/usage.ts';
+import { usageText } from '../agents/usage.ts';
 import type { RunReport, SubtaskReport } from './report.ts';
 import { COMPLETED_ELSEWHERE } from './run-context.ts';
 
@@ -15,6 +14,7 @@ export function reportText(report: RunReport): string {
   const isDone = report.status === 'completed';
   return [
     ...(isDone ? doneLines(report) : failureLines(report)),
+    ...tamperingLines(report),
     '',
     ...statisticLines(report),
     '',
@@ -47,33 +47,46 @@ function doneLines(report: RunReport): string[] {
     'Status: ✅ ALL COMPLETED',
     '',
     '### Individual Results:',
-    ...report.subtasks.flatMap((one) => ['', ...completedLines(one)]),
+    ...report.subtasks.flatMap((one) => ['', ...completedLines(report.feature, one)]),
     ...doneBefore(report),
   ];
 }
 
-function completedLines(subtask: SubtaskReport): string[] {
+function completedLines(feature: string, subtask: SubtaskReport): string[] {
   const { seq, title, deliverables, summary } = subtask;
   return [
-    `✅ Subtask ${seq} - ${oneLine(title, 200)}`,
+    `${markOf(subtask)} Subtask ${seq} - ${oneLine(title, 200)}`,
     '   - Status: completed',
     ...(deliverables.length === 0 ? [] : [`   - Deliverables: ${deliverables.join(', ')}`]),
     `   - Summary: ${oneLine(summary ?? '', LONGEST_LINE)}`,
-    ...detailLines(subtask),
+    ...detailLines(feature, subtask),
   ];
 }
 
+function markOf({ forced }: SubtaskReport): string {
+  return forced === null ? '✅' : '⚠️';
+}
+
 /** Lines that completed and failed subtasks share. */
-function detailLines(subtask: SubtaskReport): string[] {
-  const { agent, attempts, duration_ms, discrepancy, kept } = subtask;
-  const { outside_deliverables: outside, conflicts, branch } = subtask;
+function detailLines(feature: string, subtask: SubtaskReport): string[] {
+  const { agent, attempts, duration_ms, discrepancy, forced, attempt_reports: tries } = subtask;
+  const { outside_deliverables: outside, conflicts } = subtask;
   const lines: string[] = [];
   if (attempts > 0) {
     const used = usageText(subtask.usage);
-    const tries = attempts === 1 ? '' : `, ${countText(attempts, 'attempt')}`;
-    lines.push(`Time: ${spanText(duration_ms)} by ${agent}${tries}${used === '' ? '' : `, ${used}`}`);
+    const many = attempts === 1 ? '' : `, ${countText(attempts, 'attempt')}`;
+    const agents = [...new Set([...tries.map((one) => one.agent), ...(agent === null ? [] : [agent])])];
+    lines.push(
+      `Time: ${spanText(duration_ms)} by ${agents.join(', then ')}${many}${used === '' ? '' : `, ${used}`}`,
+    );
   }
-  if (subtask.status === 'completed' && !subtask.verified && discrepancy !== COMPLETED_ELSEWHERE)
+  if (forced !== null) lines.push(`Completed with --force, not verified: ${forced.join('; ')}`);
+  if (
+    subtask.status === 'completed' &&
+    !subtask.verified &&
+    forced === null &&
+    discrepancy !== COMPLETED_ELSEWHERE
+  )
     lines.push('Not verified: it has no deliverables or checks');
   if (subtask.status === 'failed' && subtask.word !== null)
     lines.push(`Agent's final message: ${subtask.word}`);
@@ -81,8 +94,15 @@ function detailLines(subtask: SubtaskReport): string[] {
   if (outside.length > 0) lines.push(`Changed outside its deliverables: ${some(outside)}`);
   if (conflicts.length > 0) lines.push(`Conflicts: ${some(conflicts)}`);
   // The error may mention it already.
-  if (kept !== null && !subtask.error?.includes(kept))
-    lines.push(`Work kept in ${kept}${branch === null ? '' : ` (branch ${branch})`}`);
+  const kept = new Map(tries.map((one) => [one.kept, one.branch]));
+  for (const [folder, branch] of kept)
+    if (folder !== null && !subtask.error?.includes(folder))
+      lines.push(`Work kept in ${folder}${branch === null ? '' : ` (branch ${branch})`}`);
+  const transcript = tries.findLast((one) => one.transcript !== null);
+  if (subtask.status === 'failed' && transcript !== undefined)
+    lines.push(
+      `Transcript: volley tasks logs ${shellQuote(feature)} ${subtask.seq} (${transcript.transcript})`,
+    );
   return lines.map((line) => `   - ${oneLine(line, LONGEST_LINE)}`);
 }
 
@@ -96,21 +116,21 @@ function failureLines(report: RunReport): string[] {
     ...(report.batch === null ? [] : [`Batch: ${report.batch}`]),
     `Status: ${status[report.status as keyof typeof status]}`,
     '',
-    ...report.subtasks.flatMap(outcomeLines),
+    ...report.subtasks.flatMap((one) => outcomeLines(report.feature, one)),
     ...doneBefore(report),
   ];
 }
 
-function outcomeLines(subtask: SubtaskReport): string[] {
+function outcomeLines(feature: string, subtask: SubtaskReport): string[] {
   const { seq, status, error, reason, skipped_because: cause } = subtask;
   const title = oneLine(subtask.title, 200);
   switch (status) {
     case 'completed':
-      return [`✅ Subtask ${seq} - Completed: ${title}`, ...detailLines(subtask)];
+      return [`${markOf(subtask)} Subtask ${seq} - Completed: ${title}`, ...detailLines(feature, subtask)];
     case 'failed': {
       const why = reason === 'error' || reason === null ? '' : `${reason}: `;
       const text = (error ?? 'no reason given').trim().replaceAll('\n', '\n   ');
-      return [`❌ Subtask ${seq} - FAILED: ${title}`, `   - ${why}${text}`, ...detailLines(subtask)];
+      return [`❌ Subtask ${seq} - FAILED: ${title}`, `   - ${why}${text}`, ...detailLines(feature, subtask)];
     }
     case 'skipped':
       return [
@@ -121,11 +141,29 @@ function outcomeLines(subtask: SubtaskReport): string[] {
   }
 }
 
+/** Loud: someone tried to change what Volley or git runs. */
+function tamperingLines({ tampering }: RunReport): string[] {
+  return tampering.flatMap(({ paths, problems, suspects }) => {
+    const who =
+      suspects.length === 0
+        ? ''
+        : suspects.length === 1
+          ? `, by the agent of subtask ${suspects[0]}`
+          : `, by one of the agents of ${listText(suspects)}`;
+    const what = problems.length === 0 ? 'They were restored.' : 'They were restored, except:';
+    return [
+      '',
+      `⚠️ Protected files of Volley or git were changed${who}: ${some(paths)}. ${what}`,
+      ...problems.map((problem) => `   - ${oneLine(problem, LONGEST_LINE)}`),
+    ];
+  });
+}
+
 function doneBefore({ done_before: done, explicit }: RunReport): string[] {
   return explicit && done.length > 0 ? ['', `Already completed: ${done.join(', ')}`] : [];
 }
 
-function statisticLines({ statistics, duration_ms, batch, explicit }: RunReport): string[] {
+function statisticLines({ statistics, duration_ms, batch, explicit, history }: RunReport): string[] {
   const { total, completed, failed, skipped, left, success_rate, attempts, work_ms, usage } = statistics;
   const used = usageText(usage);
   return [
@@ -138,7 +176,18 @@ function statisticLines({ statistics, duration_ms, batch, explicit }: RunReport)
     `- Success rate: ${success_rate}%`,
     `- Time: ${spanText(duration_ms)}; agents worked ${spanText(work_ms)} in ${countText(attempts, 'attempt')}`,
     ...(used === '' ? [] : [`- Used: ${used}`]),
+    ...historyLines(history),
   ];
+}
+
+/** What all runs together used, if there were several. */
+function historyLines({ runs, usage }: RunReport['history']): string[] {
+  const total = usageText(usage.total);
+  if (runs.length < 2 || total === '') return [];
+  const agents = Object.entries(usage.by_agent).map(
+    ([agent, used]) => `${agent} ${usageText(used) || 'unknown'}`,
+  );
+  return [`- Used in all ${runs.length} runs: ${total}${agents.length < 2 ? '' : ` (${agents.join('; ')})`}`];
 }
 
 function nextLines(report: RunReport): string[] {
@@ -195,15 +244,6 @@ function runText({ feature, options }: RunReport, ...which: string[]): string {
 
 function leftOutLines({ left_out: left }: RunReport): string[] {
   return ['Not run:', ...left.slice(0, MAX_NAMED).map(({ seq, why }) => `- ${seq}: ${oneLine(why, 200)}`)];
-}
-
-function usageText(usage: AgentUsage): string {
-  const tokens = totalTokens(usage);
-  return [
-    ...(usage.turns === undefined ? [] : [countText(usage.turns, 'turn')]),
-    ...(tokens === undefined ? [] : [countText(tokens, 'token')]),
-    ...(usage.costUsd === undefined ? [] : [costText(usage.costUsd)]),
-  ].join(', ');
 }
 
 function some(paths: readonly string[]): string {

@@ -5,7 +5,14 @@ import { sumUsage } from '../agents/usage.ts';
 import { type Feature, progressOf, type Subtask, titleOf } from '../files/feature.ts';
 import { isoTime, type Moment, readySubtasks } from '../files/readiness.ts';
 import { planWaves, selectConcurrent } from '../plan/subtask-graph.ts';
-import type { AttemptLog } from './run-context.ts';
+import {
+  type AttemptReport,
+  attemptReport,
+  extendHistory,
+  type FeatureHistory,
+  NO_HISTORY,
+} from './history.ts';
+import type { AttemptLog, Tampering } from './run-context.ts';
 import type { Selection } from './selection.ts';
 
 /** The outcome of a subtask in a run. */
@@ -36,6 +43,10 @@ export interface SubtaskReport {
   /** The path of work that was not merged. */
   readonly kept: string | null;
   readonly attempts: number;
+  /** Each attempt of this run, with the path of its transcript. */
+  readonly attempt_reports: readonly AttemptReport[];
+  /** What was missing when it was completed with `--force`. */
+  readonly forced: readonly string[] | null;
   readonly duration_ms: number;
   readonly usage: AgentUsage;
 }
@@ -61,6 +72,10 @@ export interface RunReport {
   readonly left_out: readonly { readonly seq: string; readonly why: string }[];
   /** New uncommitted changes in the project itself while agents worked in worktrees. */
   readonly changed_in_project: readonly string[];
+  /** Protected files that were changed. They were restored, except as the problems say. */
+  readonly tampering: readonly Tampering[];
+  /** All runs, including this one. */
+  readonly history: FeatureHistory;
   readonly statistics: {
     readonly total: number;
     readonly completed: number;
@@ -95,6 +110,9 @@ interface RunFacts {
   readonly startedAt: number;
   /** Changes in the project itself while agents worked in worktrees. */
   readonly projectChanges: readonly string[];
+  readonly tampering: readonly Tampering[];
+  /** The report of the run before. */
+  readonly before: RunReport | undefined;
   readonly moment: Moment;
   /** The batch task of a subtask; undefined if it was cleared. */
   taskOf(seq: string): TaskRecord | undefined;
@@ -107,21 +125,41 @@ export function buildReport(facts: RunFacts): RunReport {
   const subtasks = selection.subtasks.map((subtask) => subtaskReport(facts, subtask));
   const count = (status: SubtaskReport['status']) => subtasks.filter((one) => one.status === status).length;
   const [completed, failed] = [count('completed'), count('failed')];
+  const status = statusOf(subtasks.length, completed, failed);
+  const [started_at, ended_at] = [isoTime(startedAt), isoTime(moment.now)];
+  const usage = sumUsage(subtasks.map((one) => one.usage));
+  const seqsOf = (status: SubtaskReport['status']) =>
+    subtasks.filter((one) => one.status === status).map(({ seq }) => seq);
+  const summary = {
+    started_at,
+    ended_at,
+    status,
+    completed: seqsOf('completed'),
+    failed: seqsOf('failed'),
+    usage,
+  };
   return {
     feature: feature.name,
     name: titleOf(feature),
-    status: statusOf(subtasks.length, completed, failed),
+    status,
     batch: selection.batch ?? null,
     explicit: selection.isExplicit,
     worktrees: facts.worktrees,
     options: facts.options,
-    started_at: isoTime(startedAt),
-    ended_at: isoTime(moment.now),
+    started_at,
+    ended_at,
     duration_ms: moment.now - startedAt,
     subtasks,
     done_before: selection.done.map(({ seq }) => seq),
     left_out: selection.leftOut,
     changed_in_project: facts.projectChanges.slice(0, MAX_PATHS),
+    tampering: facts.tampering,
+    history: extendHistory(
+      facts.before?.history ?? NO_HISTORY,
+      facts.before?.subtasks ?? [],
+      summary,
+      subtasks,
+    ),
     statistics: {
       total: subtasks.length,
       completed,
@@ -131,7 +169,7 @@ export function buildReport(facts: RunFacts): RunReport {
       success_rate: subtasks.length === 0 ? 100 : Math.floor((100 * completed) / subtasks.length),
       attempts: sum(subtasks.map(({ attempts }) => attempts)),
       work_ms: sum(subtasks.map(({ duration_ms }) => duration_ms)),
-      usage: sumUsage(subtasks.map(({ usage }) => usage)),
+      usage,
     },
     next: nextOf(feature, moment, facts.options),
   };
@@ -175,6 +213,8 @@ function subtaskReport(
     branch: last?.branch ?? null,
     kept: last?.kept ?? null,
     attempts: attempts.length,
+    attempt_reports: attempts.map((record) => attemptReport(seq, record)),
+    forced: now?.status === 'completed' ? (now.forced ?? null) : null,
     duration_ms: sum(attempts.map(({ startedAt, endedAt }) => endedAt - startedAt)),
     usage: sumUsage(attempts.map(({ usage }) => usage)),
   };

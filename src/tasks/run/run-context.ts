@@ -2,13 +2,13 @@ import type { TaskSettings } from '../../config/config.ts';
 import type { WorkspaceTrust } from '../../config/trust.ts';
 import type { Launcher } from '../../runners/process/launcher.ts';
 import type { AgentUsage } from '../agents/adapter.ts';
-import type { ChosenAgent } from '../agents/choose-agents.ts';
+import type { AgentPlan, ChosenAgent } from '../agents/choose-agents.ts';
 import type { Subtask } from '../files/feature.ts';
 import type { TaskFolder } from '../files/task-folder.ts';
 import type { CommandRunner } from '../verify/command-runner.ts';
 import type { Evidence } from '../verify/verify.ts';
 import type { DeniedPaths } from '../workspace/denied-paths.ts';
-import type { Workspaces } from '../workspace/workspace.ts';
+import type { Workspace, Workspaces } from '../workspace/workspace.ts';
 import type { RunTerms } from './run-request.ts';
 import type { TamperGuard } from './tamper-guard.ts';
 
@@ -28,7 +28,7 @@ export interface RunContext {
   readonly denied: DeniedPaths;
   /** Of the folder whose configuration names the agents. */
   readonly trust: WorkspaceTrust;
-  readonly agents: ReadonlyMap<string, ChosenAgent>;
+  readonly agents: AgentPlan;
   readonly workspaces: Workspaces;
   readonly launcher: Launcher;
   /** Runs verification commands. */
@@ -37,6 +37,8 @@ export interface RunContext {
   readonly working: WorkingSubtasks;
   /** The subtasks that this run merged into the project, in order. */
   readonly merged: Subtask[];
+  /** Worktrees of failed attempts, for the next attempt at the same subtask. */
+  readonly left: Map<string, Workspace[]>;
   /** The environment of agents. */
   readonly env: Readonly<Record<string, string>>;
   /** A temporary folder that is removed after the run. */
@@ -47,8 +49,19 @@ export interface RunContext {
   readonly template: string | undefined;
   /** Paths that the last run changed for a subtask and that are unchanged since. */
   pathsFromLastRun(seq: string): readonly string[];
+  /** The number of the last attempt at a subtask in earlier runs. */
+  lastAttempt(seq: string): number;
   /** Removes secrets. */
   redact(text: string): string;
+}
+
+/** Protected files of Volley or git that were changed during a run. */
+export interface Tampering {
+  readonly paths: readonly string[];
+  /** What could not be restored, in words. */
+  readonly problems: readonly string[];
+  /** The subtasks whose agents may have done it. */
+  readonly suspects: readonly string[];
 }
 
 /** The name under which an agent of a run claims subtasks. */
@@ -62,6 +75,8 @@ export const COMPLETED_ELSEWHERE =
 
 /** One attempt at a subtask. */
 export interface SubtaskAttempt {
+  /** Counts over all runs, from 1. */
+  readonly number: number;
   readonly agent: string;
   readonly startedAt: number;
   endedAt: number;
@@ -74,7 +89,17 @@ export interface SubtaskAttempt {
   /** The changed paths that are not deliverables. */
   outside: readonly string[];
   denied: readonly string[];
-  /** Protected files of Volley or git that this agent or a concurrent one changed. They were restored. */
+  /** Whether its agent, or a check of its work, may be running. */
+  isActive: boolean;
+  /** Whether it repairs work that did not fit the project. Such attempts are not counted as retries. */
+  isRepair: boolean;
+  /** The commit of its work, if that does not fit the project and another attempt may repair it. */
+  repairable: string | undefined;
+  /** How many subtasks of this run were merged when its worktree was made. */
+  mergedBefore: number;
+  /** The path of its transcript, relative to the project. */
+  transcript: string | undefined;
+  /** Protected files of Volley or git that only this agent can have changed. They were restored. */
   readonly tampered: string[];
   /** What could not be restored, in words. */
   readonly notRestored: string[];
@@ -88,15 +113,17 @@ export interface SubtaskAttempt {
   discrepancy: string | undefined;
   /** Why the attempt failed, if it did. */
   error: string | undefined;
+  reason: string | undefined;
 }
 
 /** The attempts of a run, by sequence number. */
 export class AttemptLog {
   private readonly records = new Map<string, SubtaskAttempt[]>();
 
-  open(seq: string, agent: string): SubtaskAttempt {
+  open(seq: string, agent: string, number: number): SubtaskAttempt {
     const now = Date.now();
     const record: SubtaskAttempt = {
+      number,
       agent,
       startedAt: now,
       endedAt: now,
@@ -106,6 +133,11 @@ export class AttemptLog {
       touched: [],
       outside: [],
       denied: [],
+      isActive: false,
+      isRepair: false,
+      repairable: undefined,
+      mergedBefore: 0,
+      transcript: undefined,
       tampered: [],
       notRestored: [],
       concurrentWith: new Set(),
@@ -114,6 +146,7 @@ export class AttemptLog {
       branch: undefined,
       discrepancy: undefined,
       error: undefined,
+      reason: undefined,
     };
     this.records.set(seq, [...this.of(seq), record]);
     return record;

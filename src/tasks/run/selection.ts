@@ -58,7 +58,8 @@ function askedFor(
   }
   if (batch === undefined) return undefined;
   const wave = waves[batch - 1];
-  if (wave !== undefined) return feature.subtasks.filter((subtask) => wave.includes(subtask));
+  const members = new Set(wave);
+  if (wave !== undefined) return feature.subtasks.filter((subtask) => members.has(subtask));
   throw new VolleyError(
     'INVALID_VALUE',
     `${feature.name} has no batch ${batch}. It has ${waves.length === 1 ? '1 batch' : `${waves.length} batches`}.`,
@@ -116,5 +117,6 @@ function refuse({ name }: Feature, problems: readonly FeatureProblem[]): void {
 }
 
 function isSame(a: readonly Subtask[], b: readonly Subtask[]): boolean {
-  return a.length === b.length && a.every((one) => b.includes(one));
+  const members = new Set(b);
+  return a.length === b.length && a.every((one) => members.has(one));
 }

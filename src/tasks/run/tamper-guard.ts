@@ -1,28 +1,43 @@
+import { Coalesced } from '../files/coalesced.ts';
 import type { TaskFolder } from '../files/task-folder.ts';
 import { GitGuard } from '../workspace/git-guard.ts';
-import type { WorkingSubtasks } from './run-context.ts';
+import { RefGuard } from '../workspace/ref-guard.ts';
+import type { Tampering, WorkingSubtasks } from './run-context.ts';
+
+/** A clock may be behind the times of files. */
+const CLOCK_STEP_MS = 100;
+const MAX_TAMPERINGS = 100;
 
 /**
- * Restores what no agent of a run may change, whatever its sandbox: the task files, and what git runs. A change cannot be
- * attributed to one agent, so it counts against all that were working when it was found.
+ * Restores what no agent of a run may change, whatever its sandbox: the task files, what git runs, and branches of others.
+ * If only one agent can have done it, its attempt fails. Among several, nobody is blamed, and the report names them all.
  */
 export class TamperGuard {
+  readonly tamperings: Tampering[] = [];
+  private readonly checking = new Coalesced(() => this.checkNow());
+
   private constructor(
     /** Guarded: it returns only what Volley wrote. */
     readonly folder: TaskFolder,
     private readonly git: GitGuard | undefined,
-    private readonly blame: (paths: readonly string[], problems?: readonly string[]) => void,
+    private readonly refs: RefGuard | undefined,
+    private readonly working: WorkingSubtasks,
   ) {}
 
-  static async open(folder: TaskFolder, feature: string, working: WorkingSubtasks): Promise<TamperGuard> {
-    const blame = (paths: readonly string[], problems: readonly string[] = []) => {
-      for (const { record } of working.values()) {
-        record.tampered.push(...paths);
-        record.notRestored.push(...problems);
-      }
-    };
+  static async open(
+    folder: TaskFolder,
+    feature: string,
+    working: WorkingSubtasks,
+    worktrees: boolean,
+  ): Promise<TamperGuard> {
     const git = await GitGuard.of(folder.project);
-    return new TamperGuard(await folder.guarded(feature, blame), git, blame);
+    const refs = worktrees ? RefGuard.of(folder.project) : undefined;
+    let guard: TamperGuard | undefined;
+    const guarded = await folder.guarded(feature, (paths, changedAt) =>
+      guard?.blame({ paths, problems: [], changedAt }),
+    );
+    guard = new TamperGuard(guarded, git, refs, working);
+    return guard;
   }
 
   /** Patterns that agents may not touch in this repository. */
@@ -32,14 +47,38 @@ export class TamperGuard {
   }
 
   /** Restores what was changed. */
-  async check(): Promise<void> {
-    const { paths, problems } = (await this.git?.restore()) ?? { paths: [], problems: [] };
-    if (paths.length > 0) this.blame(paths, problems);
+  check(): Promise<void> {
+    return this.checking.request();
+  }
+
+  private async checkNow(): Promise<void> {
+    for (const guard of [this.git, this.refs]) {
+      const found = await guard?.restore();
+      if (found !== undefined && found.paths.length > 0) this.blame(found);
+    }
     await this.folder.restoreTampered();
   }
 
   async close(): Promise<void> {
     await this.check().catch(() => undefined);
     await this.folder.endGuard();
+  }
+
+  private blame(found: {
+    readonly paths: readonly string[];
+    readonly problems: readonly string[];
+    readonly changedAt: number | undefined;
+  }): void {
+    const { paths, problems, changedAt = Number.POSITIVE_INFINITY } = found;
+    const suspects = [...this.working.values()].filter(
+      ({ record }) => record.isActive && record.startedAt <= changedAt + CLOCK_STEP_MS,
+    );
+    const [only, ...others] = suspects;
+    if (only !== undefined && others.length === 0) {
+      only.record.tampered.push(...paths);
+      only.record.notRestored.push(...problems);
+    }
+    if (this.tamperings.length < MAX_TAMPERINGS)
+      this.tamperings.push({ paths, problems, suspects: suspects.map(({ subtask }) => subtask.seq) });
   }
 }

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type GitFolders, gitFoldersOf } from '../../config/git-folders.ts';
+import { Coalesced } from '../files/coalesced.ts';
 import { filesBelow } from './folder-entries.ts';
 import { Git } from './git.ts';
 import { changesBetween, type FolderSnapshot, snapshotFolder } from './snapshot.ts';
@@ -25,25 +26,19 @@ const MAX_REFS = 20_000;
 export class ChangeTracker {
   private readonly git: GitFolders | undefined;
   private last: FolderSnapshot | undefined;
-  private running: Promise<TreeState> | undefined;
-  private next: Promise<TreeState> | undefined;
+  private readonly inspection = new Coalesced(() => this.inspectNow());
 
   constructor(
     private readonly root: string,
     private readonly isIgnored: (path: string) => boolean,
-    /** Refs that may move in any way. */
-    private readonly isOwnRef: (name: string) => boolean = () => false,
+    /** Whether to compare the branches and tags of the repository, too. */
+    withRefs = true,
   ) {
-    this.git = gitFoldersOf(root);
+    this.git = withRefs ? gitFoldersOf(root) : undefined;
   }
 
   inspect(): Promise<TreeState> {
-    if (this.running === undefined) return this.start();
-    this.next ??= this.running.then(
-      () => this.start(),
-      () => this.start(),
-    );
-    return this.next;
+    return this.inspection.request();
   }
 
   /** Sorted paths relative to the tree; refs begin with `.git/`. */
@@ -54,7 +49,7 @@ export class ChangeTracker {
       const to = after.git.refs.get(name);
       // Anyone may move the checked-out branch, and make new refs.
       if (to === from || name === before.git.branch || name === after.git.branch) continue;
-      if (!this.isOwnRef(name) && !(await this.isForward(name, from, to))) changed.push(`.git/${name}`);
+      if (!(await this.isForward(name, from, to))) changed.push(`.git/${name}`);
     }
     return changed.sort();
   }
@@ -65,14 +60,6 @@ export class ChangeTracker {
     return new Git(this.root).isAncestor(from, to).catch(() => false);
   }
 
-  private start(): Promise<TreeState> {
-    this.next = undefined;
-    this.running = this.inspectNow().finally(() => {
-      this.running = undefined;
-    });
-    return this.running;
-  }
-
   private async inspectNow(): Promise<TreeState> {
     const git = this.git === undefined ? undefined : readGitState(this.git);
     const snapshot = await snapshotFolder(this.root, this.isIgnored, this.last);
@@ -81,7 +68,7 @@ export class ChangeTracker {
   }
 }
 
-function readGitState({ own, common }: GitFolders): GitState {
+export function readGitState({ own, common }: GitFolders): GitState {
   const refs = new Map<string, string>();
   for (const line of readIfAny(join(common, 'packed-refs'))?.split('\n') ?? []) {
     const [hash, name] = line.split(' ');

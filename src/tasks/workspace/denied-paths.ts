@@ -6,8 +6,12 @@ import { patternMatcher } from '../plan/deliverables.ts';
 
 /** The paths that match. Ignores case, as many file systems do, and treats paths above the project as inside it. */
 export function deniedAmong(paths: readonly string[], patterns: readonly string[]): string[] {
+  return paths.filter(deniedMatcher(patterns));
+}
+
+function deniedMatcher(patterns: readonly string[]): (path: string) => boolean {
   const isDenied = patternMatcher(patterns, true);
-  return paths.filter((path) => isDenied(withinProject(path)));
+  return (path) => isDenied(withinProject(path));
 }
 
 /** The paths that no agent may touch: those the user denies, and protected ones. */
@@ -15,6 +19,8 @@ export class DeniedPaths {
   private readonly project: string;
   private readonly protection: ProtectedPaths;
   private readonly patterns: readonly string[];
+  private readonly isDenied: (path: string) => boolean;
+  private knownGlobs: readonly string[] | undefined;
 
   constructor(
     config: VolleyConfig,
@@ -26,12 +32,12 @@ export class DeniedPaths {
     const tools = { ...config.tools, roots: [project] };
     this.protection = new ProtectedPaths({ ...config, tools }, 'agents');
     this.patterns = [...config.tasks.deniedPaths, ...more];
+    this.isDenied = deniedMatcher(this.patterns);
   }
 
   /** Filters paths of the project or of one of its worktrees. */
   among(paths: readonly string[]): string[] {
-    const denied = new Set(deniedAmong(paths, this.patterns));
-    return paths.filter((path) => denied.has(path) || this.isProtected(path));
+    return paths.filter((path) => this.isDenied(path) || this.isProtected(path));
   }
 
   /** The setting that the user would have to change to allow these paths. */
@@ -42,7 +48,12 @@ export class DeniedPaths {
   }
 
   /** The same as globs, for agents that support them. */
-  get globs(): string[] {
+  get globs(): readonly string[] {
+    this.knownGlobs ??= this.findGlobs();
+    return this.knownGlobs;
+  }
+
+  private findGlobs(): string[] {
     const named = PROTECTED_RULES.filter(({ agents }) => agents === 'protected').map(
       ({ pattern }) => pattern,
     );

@@ -33,10 +33,12 @@ interface GitEntry {
 }
 
 /** What was changed. It was restored, except as the problems say. */
-interface GitTampering {
+export interface GitTampering {
   /** Paths relative to the project; those of the repository begin with `.git`. */
   readonly paths: readonly string[];
   readonly problems: readonly string[];
+  /** When the last of them was changed, if known. */
+  readonly changedAt: number | undefined;
 }
 
 const MAX_FILES = 20_000;
@@ -96,8 +98,11 @@ export class GitGuard {
   async restore(): Promise<GitTampering> {
     const changed = new Set<string>();
     const problems: string[] = [];
+    let changedAt: number | undefined = 0;
     const attempt = (path: string, work: () => void) => {
       changed.add(path);
+      const at = lstatIfAny(path)?.ctimeMs;
+      changedAt = at === undefined || changedAt === undefined ? undefined : Math.max(changedAt, at);
       try {
         work();
       } catch (error) {
@@ -105,7 +110,7 @@ export class GitGuard {
         problems.push(`${this.shown(path)} could not be restored (${why}); fix it before you use git`);
       }
     };
-    const tampering = () => ({ paths: this.shownAll(changed), problems });
+    const tampering = () => ({ paths: this.shownAll(changed), problems, changedAt });
     this.restoreEntry(this.entry, attempt, problems);
     if (lstatIfAny(this.common)?.isDirectory() !== true) {
       changed.add(this.entry.path);

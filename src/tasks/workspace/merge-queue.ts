@@ -57,7 +57,7 @@ export class MergeQueue {
       if ('ok' in candidate) return candidate;
       try {
         const problem = await this.problemOf(request, candidate, guard!);
-        if (problem !== undefined) return failure(problem);
+        if (problem !== undefined) return { ...failure(problem), repairable: request.commit };
         const delivery = await this.repository.exclusive(() => this.moveTo(candidate, guard!));
         if (delivery !== undefined) return delivery;
       } finally {
@@ -81,7 +81,7 @@ export class MergeQueue {
     const target = await repository.head();
     // Then it was verified together with everything the project has.
     const isKnown = await repository.git.isAncestor(target, commit);
-    const check = isKnown ? undefined : guard?.recheck();
+    const check = isKnown && guard?.isNewTogether !== true ? undefined : guard?.recheck();
     if (check === undefined) return mergeWork(repository, commit, message);
     guard?.signal.throwIfAborted();
     try {
@@ -181,7 +181,7 @@ async function mergeInto(
     return failure(`git could not merge it into ${branchName}: ${gitFailureText(merged)}`);
   const paths = [...new Set(conflicts.map((path) => toProjectPath(prefix, path)))].sort();
   const shown = listText(paths.slice(0, MAX_LISTED), paths.length);
-  return failure(`it conflicts with ${branchName} in ${shown}`, paths);
+  return { ...failure(`it conflicts with ${branchName} in ${shown}`, paths), repairable: commit };
 }
 
 /** Fast-forwards the project's branch. */
@@ -191,6 +191,6 @@ async function fastForward({ git, branchName }: Repository, commit: string): Pro
   return failure(`git could not merge it into ${branchName}: ${gitFailureText(moved)}`);
 }
 
-export function failure(text: string, conflicts: readonly string[] = []): Delivery {
+export function failure(text: string, conflicts: readonly string[] = []): Extract<Delivery, { ok: false }> {
   return { ok: false, text, conflicts };
 }

@@ -48,6 +48,7 @@ function workspaceOf(
   return {
     folder,
     branch: undefined,
+    conflict: undefined,
     changes: async () => {
       const changed = await tracker.changes(start, await tracker.inspect());
       return changed.filter((path) => !isAnothers(path));
@@ -60,5 +61,6 @@ function workspaceOf(
       leave();
       return undefined;
     },
+    discard: async () => leave(),
   };
 }

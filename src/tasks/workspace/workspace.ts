@@ -9,7 +9,18 @@ export type Delivery =
       readonly text: string;
       /** Paths that both sides changed. */
       readonly conflicts: readonly string[];
+      /** The commit of work that another attempt could bring together with the project. */
+      readonly repairable?: string | undefined;
     };
+
+/** Work of an earlier attempt, merged into a new worktree of the current project. */
+export interface Conflict {
+  /** Files with conflict markers. Empty if git could merge both. */
+  readonly paths: readonly string[];
+  /** What the project, and what the earlier attempt, changed in these files, as bounded diffs. */
+  readonly ofProject: string;
+  readonly ofWork: string;
+}
 
 /** A separate worktree in which work is merged with the project. */
 export interface MergedPlace {
@@ -23,6 +34,8 @@ export interface DeliveryGuard {
   readonly signal: AbortSignal;
   /** Throws if the work is no longer wanted. */
   confirm(): Promise<void>;
+  /** Whether the merged result is checked even if the work began with all that the project has. */
+  readonly isNewTogether?: boolean;
   /** A check of the merged result that returns what fails. Undefined if it would show nothing new. */
   recheck(): ((place: MergedPlace) => Promise<readonly string[]>) | undefined;
 }
@@ -33,12 +46,16 @@ export interface Workspace {
   readonly folder: string;
   /** The attempt's own branch, if it has one. */
   readonly branch: string | undefined;
+  /** Set if it began with work that does not fit the project. */
+  readonly conflict: Conflict | undefined;
   /** Sorted paths whose content changed since it was opened. */
   changes(): Promise<readonly string[]>;
   /** Merges the work into the project, one attempt at a time. Throws what the guard throws. */
   deliver(message: string, guard?: DeliveryGuard): Promise<Delivery>;
   /** Removes the workspace. If that would lose work, keeps it and returns its path. */
   close(): Promise<string | undefined>;
+  /** Removes the workspace with its work, which is elsewhere by now. */
+  discard(): Promise<void>;
 }
 
 /** Work that was merged before a crash kept its subtask from being completed. */
@@ -53,8 +70,11 @@ export interface Leftover {
 export interface Workspaces {
   /** Work on this subtask that was merged before a crash. */
   leftover(subtask: Subtask): Promise<Leftover | undefined>;
-  /** Opens a workspace for an attempt. One left by a crash is kept if it has work, and never reused. */
-  open(subtask: Subtask, signal: AbortSignal): Promise<Workspace>;
+  /**
+   * Opens a workspace for an attempt, with a commit of an earlier one merged into it if there is one. A workspace left by
+   * a crash is kept if it has work, and never reused.
+   */
+  open(subtask: Subtask, signal: AbortSignal, work?: string): Promise<Workspace>;
   /** Changes in the project itself while agents worked elsewhere: by an agent that left its workspace, or by the user. */
   changedInProject(): Promise<readonly string[]>;
 }

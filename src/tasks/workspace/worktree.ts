@@ -8,19 +8,15 @@ import { ChangeTracker, type TreeState } from './change-tracker.ts';
 import type { DeniedPaths } from './denied-paths.ts';
 import { type Git, splitNul, submodulePaths } from './git.ts';
 import { failure, type MergeQueue } from './merge-queue.ts';
-import {
-  BRANCHES,
-  commitOf,
-  isVolleyPath,
-  type Repository,
-  toProjectPath,
-  VOLLEY_PATHS,
-} from './repository.ts';
+import { commitOf, isVolleyPath, type Repository, toProjectPath, VOLLEY_PATHS } from './repository.ts';
 import { isInNodeModules } from './snapshot.ts';
-import type { Delivery, DeliveryGuard, Workspace } from './workspace.ts';
+import type { Conflict, Delivery, DeliveryGuard, Workspace } from './workspace.ts';
 import { isMerged, removeWorktree, type WorktreePlace } from './worktree-folders.ts';
 
 const MESSAGE_LENGTH = 10_000;
+/** Of a conflict, for the prompt. */
+const MAX_DIFF_LENGTH = 6000;
+const MAX_DIFFED = 20;
 
 /** What decides whether work may be merged. */
 interface DeliveryTerms {
@@ -37,6 +33,7 @@ export class Worktree implements Workspace {
   /** Changes since this state are not in the project. */
   private delivered: TreeState;
   private closed: Promise<string | undefined> | undefined;
+  conflict: Conflict | undefined;
 
   private constructor(
     private readonly repository: Repository,
@@ -56,12 +53,12 @@ export class Worktree implements Workspace {
     folder: string,
     terms: DeliveryTerms,
   ): Promise<Worktree> {
-    const { prefix, branch } = repository;
+    const { prefix } = repository;
     const tracker = new ChangeTracker(
       place.root,
       (path) => isVolleyPath(toProjectPath(prefix, path)),
-      // Other attempts create and remove branches, and merges move the project's branch.
-      (ref) => ref === branch || ref.startsWith(BRANCHES),
+      // Worktrees share all refs, so a change cannot be attributed to one of them.
+      false,
     );
     return new Worktree(repository, place, folder, terms, tracker, await tracker.inspect());
   }
@@ -90,6 +87,41 @@ export class Worktree implements Workspace {
     const delivery = await queue.take({ commit, message, prepare }, guard);
     if (delivery.ok) this.delivered = now;
     return this.kept(delivery);
+  }
+
+  /** Merges earlier work into the files, with conflict markers where git cannot. Nothing is committed or staged. */
+  mergeIn(work: string): Promise<void> {
+    return this.repository.exclusive(async () => {
+      const { git } = this;
+      const base = (await git.ask(['merge-base', this.place.base, work])).trim();
+      await git.run(['merge', '-q', '--no-commit', '--no-ff', '--no-verify', '--no-squash', work]);
+      const paths = await git.paths(['diff', '--name-only', '--diff-filter=U', '-z']);
+      await git.run(['merge', '--quit']);
+      await git.ask(['reset', '-q']);
+      const diff = async (to: string) => {
+        if (paths.length === 0) return '';
+        const text = await git.ask([
+          'diff',
+          '--no-color',
+          '--no-ext-diff',
+          base,
+          to,
+          '--',
+          ...paths.slice(0, MAX_DIFFED),
+        ]);
+        return text.length > MAX_DIFF_LENGTH ? `${text.slice(0, MAX_DIFF_LENGTH)}\n…` : text;
+      };
+      this.conflict = {
+        paths: paths.map((path) => this.fromProject(path)).sort(),
+        ofProject: await diff(this.place.base),
+        ofWork: await diff(work),
+      };
+    });
+  }
+
+  discard(): Promise<void> {
+    const { root, branch } = this.place;
+    return this.repository.exclusive(() => removeWorktree(this.repository.git, root, branch));
   }
 
   close(): Promise<string | undefined> {

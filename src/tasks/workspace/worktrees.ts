@@ -55,7 +55,7 @@ export async function gitWorktrees(options: WorktreeOptions): Promise<Workspaces
   const before = new Set(await changesNow());
   return {
     leftover: (subtask) => mergedLeftover(repository, folder, feature, subtask),
-    open: (subtask, signal) => open(repository, queue, options, subtask, signal),
+    open: (subtask, signal, work) => open(repository, queue, options, subtask, signal, work),
     changedInProject: async () => (await changesNow()).filter((path) => !before.has(path)),
   };
 }
@@ -66,6 +66,7 @@ async function open(
   options: WorktreeOptions,
   subtask: Subtask,
   signal: AbortSignal,
+  work: string | undefined,
 ): Promise<Workspace> {
   const { project, feature, denied } = options;
   const prepare = (folder: string, signal: AbortSignal) => prepareFolder(options, subtask, folder, signal);
@@ -80,6 +81,7 @@ async function open(
     const worktree = await Worktree.start(repository, place, folder, { subtask, denied, queue, prepare });
     signal.throwIfAborted();
     await markInUse(place);
+    if (work !== undefined) await worktree.mergeIn(work);
     return worktree;
   } catch (error) {
     await repository.exclusive(() => removeWorktree(repository.git, place.root, place.branch));

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { COMMANDS } from '../../../src/cli/commands/all.ts';
@@ -67,6 +67,74 @@ describe('volley tasks', () => {
     expect(stdout).toContain('Progress: 50% (1/2)');
     expect(stdout).toContain('! auth/subtask_02.json: ');
     expect((await json(root, 'status')).features[0]).toMatchObject({ unreadable: ['subtask_02.json'] });
+  });
+
+  test('status names what is doubtful: unknown statuses, forced completions and a missing task.json', async () => {
+    const root = projectWith({
+      '01': { status: 'done' },
+      '02': { status: 'completed', forced: { at: '2026-01-01', in_spite_of: ['a does not exist'] } },
+    });
+    rmSync(join(root, '.tmp/tasks/auth/task.json'));
+    const { stdout } = await tasks(root, 'status', 'auth');
+    expect(stdout).toContain('! 01 - Do 01 [unknown status "done"]');
+    expect(stdout).toContain('! 02 - Do 02 [completed with --force]');
+    expect(stdout).toContain('task.json is missing');
+    const [feature] = (await json(root, 'status', 'auth')).features;
+    expect(feature.subtasks[1].forced).toEqual(['a does not exist']);
+  });
+
+  test('missing arguments print how to call the command', async () => {
+    const root = projectWith({ '01': {} });
+    const { status, stderr } = await tasks(root, 'claim');
+    expect(status).toBe(2);
+    expect(stderr).toContain('Usage: volley tasks claim [options] <feature> <seq>');
+  });
+
+  test('an archived feature is not called unknown', async () => {
+    const root = projectWith({ '01': { status: 'completed' } });
+    await tasks(root, 'archive', 'auth');
+    expect(await json(root, 'status', 'auth')).toMatchObject({
+      error: { code: 'UNKNOWN_FEATURE', message: expect.stringContaining('.tmp/tasks/completed/auth') },
+    });
+  });
+
+  test('plan explains the waves that it leaves out', async () => {
+    const root = projectWith({
+      '01': { status: 'completed' },
+      '02': { depends_on: ['01'] },
+      '03': { depends_on: ['02'], status: 'completed' },
+      '04': { depends_on: ['03'] },
+    });
+    const { stdout } = await tasks(root, 'plan', 'auth');
+    const waves = stdout.split('\n').filter((line) => line.startsWith('  Wave'));
+    expect(waves).toEqual([
+      '  Wave 1: completed or cannot run',
+      '  Wave 2: 02',
+      '  Wave 3: completed or cannot run',
+      '  Wave 4: 04',
+    ]);
+  });
+
+  test('new warns of labels that are nearly right, and takes names in any script', async () => {
+    const root = project();
+    const text =
+      '# 日本語 の機能\n\n## One\n\n- Deliver: a.ts\n- Depend on: 02\n- Veriffy: npm test\n- Note: fine\n';
+    put(root, 'a.md', text);
+    const made = await json(root, 'new', 'a.md');
+    expect(made.feature).toBe('日本語-の機能');
+    const labels = made.warnings.filter(({ code }: { code: string }) => code === 'label');
+    expect(labels.map(({ file }: { file: string }) => file)).toEqual(['a.md:5', 'a.md:6', 'a.md:7']);
+    expect(labels[0].remedy).toContain('"Delivers:"');
+  });
+
+  test('import keeps what a task says when its subtasks replace it', async () => {
+    const root = project();
+    const children = [{ id: 1, title: 'Child', description: 'Own text' }];
+    const parent = { id: 1, title: 'Parent', description: 'Why', details: 'How', testStrategy: 'Try it' };
+    put(root, 'tasks.json', JSON.stringify({ tasks: [{ ...parent, subtasks: children }] }));
+    await tasks(root, 'import', 'tasks.json', '--feature', 'kept');
+    const { description } = readJson(root, 'kept/subtask_01.json');
+    for (const text of ['Own text', '"Parent"', 'Why', 'How', 'Try it']) expect(description).toContain(text);
   });
 
   test('what stands in a file cannot control the terminal', async () => {
@@ -203,10 +271,8 @@ describe('volley tasks', () => {
     expect(status).toBe(2);
     expect(stdout).toContain('✗ auth/subtask_01.json: the dependencies form a cycle: 01 → 02 → 01');
     const batch = await json(root, 'validate', 'auth', '--subtasks', '03,04');
-    expect(batch.features[0].problems.map(({ code }: { code: string }) => code)).toEqual([
-      'cycle',
-      'not-parallel',
-    ]);
+    const codes = batch.features[0].problems.map(({ code }: { code: string }) => code);
+    expect(codes.filter((code: string) => code !== 'unverifiable')).toEqual(['cycle', 'not-parallel']);
     expect((await tasks(projectWith({ '01': {} }), 'validate')).status).toBe(0);
   });
 

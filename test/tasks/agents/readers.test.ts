@@ -50,7 +50,10 @@ describe('what the real agents wrote', () => {
       ...steps.slice(1, 3).map((step) => ({ ...step, name: 'shell' })),
       { type: 'tool', name: 'shell', detail: "printf %s 'KEY=1' > '/project/one/a/b.env'" },
     ];
-    expect(events.filter(({ type }) => type !== 'usage')).toEqual([
+    const outputs = events.filter(({ type }) => type === 'output');
+    // What each of the four calls returned; Codex also has a warning.
+    expect(outputs.length).toBe(agentOf(file) === 'codex' ? 5 : 4);
+    expect(events.filter(({ type }) => type !== 'usage' && type !== 'output')).toEqual([
       ...(agentOf(file) === 'codex' ? codexSteps : steps),
       { type: 'text', text: LAST_WORD },
       { type: 'result', ok: true, text: LAST_WORD },
@@ -143,7 +146,7 @@ describe('a reader', () => {
     expect(reader.line('\u001b[31mred\u001b[0m\u0007')).toEqual([{ type: 'text', text: 'red\ufffd' }]);
     expect(reader.line('   ')).toEqual([]);
     const [event] = reader.line('x'.repeat(1_000_000));
-    expect((event as { text: string }).text.length).toBeLessThan(5000);
+    expect((event as { text: string }).text.length).toBeLessThan(20_000);
     expect(reader.end()).toEqual([]);
   });
 });

@@ -1,13 +1,16 @@
 import fc from 'fast-check';
 import picomatch from 'picomatch';
 import { describe, expect, test } from 'vitest';
-import { findOverlap } from '../../../src/tasks/plan/deliverables.ts';
+import { findOverlap, OverlapIndex } from '../../../src/tasks/plan/deliverables.ts';
 import { feature } from '../support/feature.ts';
 
 function meet(a: string, b: string): boolean {
   const [first, second] = feature({ '01': { deliverables: [a] }, '02': { deliverables: [b] } }).subtasks;
   const there = findOverlap(first!, second!) !== undefined;
   expect(findOverlap(second!, first!) !== undefined, 'the other way round').toBe(there);
+  const index = new OverlapIndex();
+  index.add(first!);
+  expect(index.overlapping(second!), 'by the index').toEqual(there ? [first] : []);
   return there;
 }
 

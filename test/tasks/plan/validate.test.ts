@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { Feature } from '../../../src/tasks/files/feature.ts';
 import { parseFeature } from '../../../src/tasks/files/parse-feature.ts';
-import { validateBatch, validateFeature } from '../../../src/tasks/plan/validate.ts';
+import { validateFeature as validateAll, validateBatch } from '../../../src/tasks/plan/validate.ts';
 import { at, feature } from '../support/feature.ts';
 
+/** Without the warnings that these small features all deserve. */
+const validateFeature = (one: Feature) => validateAll(one).filter(({ code }) => code !== 'unverifiable');
 const problems = (one: Feature) => validateFeature(one).map(({ code, file }) => [code, file]);
 
 describe('validation', () => {
@@ -21,6 +23,22 @@ describe('validation', () => {
       { status: 'active', subtask_count: 3, completed_count: 1 },
     );
     expect(validateFeature(right)).toEqual([]);
+  });
+
+  test('warns of open subtasks that nothing can verify, and of forced ones', () => {
+    const vague = feature({
+      '01': {},
+      '02': { acceptance_criteria: ['It works'] },
+      '03': { status: 'completed', forced: { at: 'x', in_spite_of: ['a does not exist'] } },
+      '04': { status: 'completed' },
+      '05': { deliverables: ['a'] },
+    });
+    const found = validateAll(vague).filter(({ severity }) => severity === 'warning');
+    expect(found.map(({ code, file }) => [code, file])).toEqual([
+      ['unverifiable', 'auth/subtask_01.json'],
+      ['unverifiable', 'auth/subtask_02.json'],
+      ['forced', 'auth/subtask_03.json'],
+    ]);
   });
 
   test('finds wrong counts, ids and statuses, each with what to do', () => {

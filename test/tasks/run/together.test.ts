@@ -23,7 +23,7 @@ function two(checks: { first?: object[]; second?: object[] }, setup = ''): Featu
 }
 
 describe('work that is right by itself', { timeout: 180_000 }, () => {
-  it('is not merged where it is wrong together with what was merged meanwhile, and is kept', async () => {
+  it('is not merged where it stays wrong together with what was merged meanwhile, and is kept', async () => {
     const project = two({ second: [APART] });
     const { folder } = project;
     const { run } = await runner(project);
@@ -32,18 +32,26 @@ describe('work that is right by itself', { timeout: 180_000 }, () => {
     expect(first).toMatchObject({ status: 'completed' });
     expect(second).toMatchObject({
       status: 'failed',
-      attempts: 1,
-      branch: 'volley/auth/02',
-      kept: expect.stringContaining('auth-02'),
-      evidence: [{ ok: false, text: expect.stringContaining('status 1') }],
+      attempts: 3,
+      branch: 'volley/auth/02.2',
+      kept: expect.stringContaining('auth-02.2'),
+      evidence: [{ ok: true }, { ok: false, text: expect.stringContaining('status 1') }],
     });
-    expect(second!.error).toMatch(/not merged.*: `test .*kept in .*git merge volley\/auth\/02/s);
-    expect(reportText(report)).toContain(second!.error);
+    // One attempt brings both together, on the new base, before the retries are used up.
+    const [alone, repair] = second!.attempt_reports;
+    expect(alone!.error).toMatch(/not merged.*: `test .*kept in .*git merge volley\/auth\/02/s);
+    expect(repair).toMatchObject({ branch: 'volley/auth/02.2', error: expect.stringContaining('status 1') });
+    expect(project.notes('start').at(-2)!.prompt).toContain('by 01 Do 01');
+    expect(reportText(report)).toContain(alone!.kept);
     expect(project.subtask('02')).toMatchObject({ status: 'pending' });
     expect([project.has('src/a.ts'), project.has('src/b.ts')]).toEqual([true, false]);
     expect(git(folder, 'show', 'volley/auth/02:src/b.ts')).toBe('made by 02');
     expect(git(folder, 'status', '--porcelain')).toBe('');
-    expect(readdirSync(join(folder, '.volley/worktrees')).sort()).toEqual(['.gitignore', 'auth-02']);
+    expect(readdirSync(join(folder, '.volley/worktrees')).sort()).toEqual([
+      '.gitignore',
+      'auth-02',
+      'auth-02.2',
+    ]);
   });
 
   it('is not merged either where only the checks of another show that, which was merged meanwhile', async () => {
@@ -52,7 +60,7 @@ describe('work that is right by itself', { timeout: 180_000 }, () => {
     const [first, second] = (await run()).subtasks;
     expect(first).toMatchObject({ status: 'completed', verified: true });
     expect(second).toMatchObject({ status: 'failed', kept: expect.stringContaining('auth-02') });
-    expect(second!.error).toMatch(/: `test .*` of subtask 01 exited with status 1/);
+    expect(second!.attempt_reports[0]!.error).toMatch(/: `test .*` of subtask 01 exited with status 1/);
     expect([project.has('src/a.ts'), project.has('src/b.ts')]).toEqual([true, false]);
   });
 

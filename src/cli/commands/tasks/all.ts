@@ -61,6 +61,18 @@ export const TASKS_COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./run.ts')).reportCommand,
   },
   {
+    name: 'logs',
+    summary: 'show what the agent of a subtask said and did',
+    onlyShows: true,
+    load: async () => (await import('./logs.ts')).logsCommand,
+  },
+  {
+    name: 'attach',
+    summary: 'follow the agent that is working on a subtask',
+    onlyShows: true,
+    load: async () => (await import('./logs.ts')).attachCommand,
+  },
+  {
     name: 'worktrees',
     summary: 'list or remove worktrees with unmerged work',
     load: async () => (await import('./worktrees.ts')).worktreesCommand,

@@ -1,8 +1,9 @@
 import { countText } from '../../../core/words.ts';
+import { usageText } from '../../../tasks/agents/usage.ts';
 import { shortTitle } from '../../../tasks/files/feature-text.ts';
 import type { TaskFolder } from '../../../tasks/files/task-folder.ts';
 import { planWaves } from '../../../tasks/plan/subtask-graph.ts';
-import { runFeature } from '../../../tasks/run/feature-run.ts';
+import { type RunProgress, runFeature } from '../../../tasks/run/feature-run.ts';
 import { planRun, type RunPlan } from '../../../tasks/run/plan-run.ts';
 import type { RunReport } from '../../../tasks/run/report.ts';
 import { reportText } from '../../../tasks/run/report-text.ts';
@@ -34,13 +35,17 @@ export function runInView(
     const report = await runFeature(
       { folder, config, coordinator, executor, store, env: io.env },
       request,
-      async (batch, start, agentOf) => {
+      async (batch, start, progress) => {
         const quiet = options.json === true;
         const labelOf = ({ id, name }: { readonly id: string; readonly name: string }) => ({
           name: `${id} ${name}`,
-          function: agentOf(id),
+          function: progress.agentOf(id),
         });
-        const end = await runInForeground(here, { batch, start, verbose: true, quiet, labelOf }, io);
+        const end = await runInForeground(
+          here,
+          { batch, start, verbose: true, quiet, labelOf, detail: () => detailOf(progress) },
+          io,
+        );
         wasInterrupted = end.wasInterrupted;
         // Separates the report from the display.
         if (!quiet) io.stderr.write('\n');
@@ -49,6 +54,11 @@ export function runInView(
     );
     return { report, text: reportText(report), wasInterrupted };
   });
+}
+
+function detailOf(progress: RunProgress): { facts: readonly string[]; waiting: readonly string[] } {
+  const used = usageText(progress.usage());
+  return { facts: used === '' ? [] : [used], waiting: progress.waiting() };
 }
 
 /** Shows what a run would do, without starting it. */
@@ -69,8 +79,9 @@ export function dryRunFeature(
       subtasks: plan.selection.subtasks.map(({ seq, title, dependsOn, parallel }) => ({
         seq,
         title,
-        agent: plan.agents.get(seq)!.name,
-        adapter: plan.agents.get(seq)!.adapter.name,
+        agent: plan.agents.get(seq)![0]!.name,
+        adapter: plan.agents.get(seq)![0]!.adapter.name,
+        agents: plan.agents.get(seq)!.map(({ name }) => name),
         depends_on: dependsOn,
         parallel,
       })),
@@ -88,7 +99,10 @@ function planText({ feature, selection, agents, terms }: RunPlan): string {
     `[${feature.name}] ${countText(subtasks.length, 'subtask')}, at most ${countText(terms.maxConcurrent, 'agent')} at once, ${where}`,
     ...subtasks.map(({ seq, title, dependsOn, parallel }) => {
       const after = dependsOn.length === 0 ? '' : `, after ${dependsOn.join(', ')}`;
-      return `  ○ ${seq} - ${shortTitle(title)} (${agents.get(seq)!.name}${after}${parallel ? '' : ', runs alone'})`;
+      return `  ○ ${seq} - ${shortTitle(title)} (${agents
+        .get(seq)!
+        .map(({ name }) => name)
+        .join(', then ')}${after}${parallel ? '' : ', runs alone'})`;
     }),
   ];
   if (done.length > 0) lines.push(`  Already completed: ${done.map(({ seq }) => seq).join(', ')}`);

@@ -72,8 +72,9 @@ export const runFeatureCommand = defineCommand<RunOptions>({
   },
 });
 
-function exitOf({ status }: RunReport, wasInterrupted: boolean): ExitStatus {
+function exitOf({ status, tampering }: RunReport, wasInterrupted: boolean): ExitStatus {
   if (wasInterrupted) return EXIT.interrupted;
+  if (tampering.length > 0) return EXIT.failed;
   return status === 'completed' || status === 'nothing' ? EXIT.ok : EXIT.failed;
 }
 

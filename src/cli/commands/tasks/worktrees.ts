@@ -79,12 +79,22 @@ function keptLines(
     `${countText(worktrees.length, 'kept worktree')}:`,
     ...lines,
     ...(spare === 0 ? [] : ['Those marked ✓ have no unmerged work; remove them with --remove.']),
+    ...worktrees.flatMap((one) => adviceLines(one, placeOf)),
     ...(spare === worktrees.length
       ? []
-      : [
-          `To keep work, merge its branch with git merge. To discard it: volley tasks worktrees ${name} SEQ --remove --force`,
-        ]),
+      : [`To discard work: volley tasks worktrees ${name} SEQ --remove --force`]),
   ];
+}
+
+/** How to get the work of a worktree into the project. */
+function adviceLines({ root, branch, work }: KeptWorktree, placeOf: (path: string) => string): string[] {
+  const { commits, paths } = work;
+  if (commits === 0 && paths.length === 0) return [];
+  const merge = `git merge ${shellQuote(branch)}`;
+  if (paths.length === 0 || root === undefined) return [`To use ${branch}: ${merge}`];
+  const folder = shellQuote(placeOf(root) || '.');
+  const commit = `git -C ${folder} add -A && git -C ${folder} commit -m ${shellQuote(branch)}`;
+  return [`To use ${branch}, commit its changes first: ${commit} && ${merge}`];
 }
 
 function workText({ work: { commits, paths, problem } }: KeptWorktree, branch: string): string {

@@ -2,7 +2,7 @@
  * Behaves like an agent: reads its prompt, and does what the field `behaviour` of its subtask says. It tells of itself
  * in the file that AGENT_LOG names, a line of JSON for each event.
  */
-import { execFile, spawn } from 'node:child_process';
+import { execFile, spawn, spawnSync } from 'node:child_process';
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -16,7 +16,7 @@ const {
 } = process.env;
 const file = join(project, '.tmp/tasks', feature, `subtask_${seq}.json`);
 const { behaviour = {}, deliverables = [] } = JSON.parse(readFileSync(file, 'utf8'));
-const { kind = 'succeed', ms = 0, mark = false, files = [], meet = 0, after, hold } = behaviour;
+const { kind = 'succeed', ms = 0, mark = false, files = [], meet = 0, after, hold, script } = behaviour;
 
 let prompt = '';
 for await (const chunk of process.stdin) prompt += chunk;
@@ -77,6 +77,16 @@ const behaviours = {
   learn: () => {
     if (existsSync(join(project, `tried-${seq}`))) deliver();
     else writeFileSync(join(project, `tried-${seq}`), '');
+  },
+  /** Runs a shell script, and shows what it prints. */
+  script: () => {
+    const { status } = spawnSync('/bin/sh', ['-c', script], { stdio: 'inherit' });
+    process.exitCode = status ?? 1;
+  },
+  /** Uses more than its budget with its work done, in the words of Claude Code. */
+  'spend-and-deliver': async () => {
+    deliver();
+    await behaviours.spend();
   },
   /** One that tells in the words of Claude Code what it uses, and does not end by itself. */
   spend: async () => {

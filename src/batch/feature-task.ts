@@ -1,0 +1,31 @@
+import { VolleyError } from '../core/errors.ts';
+import { shellQuote } from '../core/shell-quote.ts';
+import type { NewTask } from '../store/records.ts';
+import type { Store } from '../store/store.ts';
+
+/** The internal tool that delegates a subtask of a feature. Only `volley tasks run` can run it. */
+export const DELEGATE_TOOL = 'delegate_subtask';
+
+/** The subtask that a task delegates, if it does. */
+function delegatedBy({ function: tool, params }: Pick<NewTask, 'function' | 'params'>) {
+  if (tool !== DELEGATE_TOOL) return undefined;
+  const { feature, seq } = JSON.parse(params) as Readonly<Record<string, unknown>>;
+  return typeof feature === 'string' && typeof seq === 'string' ? { feature, seq } : undefined;
+}
+
+/** What to do about a task that delegates a subtask. Such a task cannot be retried by itself. */
+export function featureHint(task: Pick<NewTask, 'function' | 'params'>): string | undefined {
+  const found = delegatedBy(task);
+  if (found === undefined) return undefined;
+  const feature = shellQuote(found.feature);
+  return `Its agent's transcript: volley tasks logs ${feature} ${found.seq}\nContinue with: volley tasks run ${feature}`;
+}
+
+/** Refuses to run a batch again that is the run of a feature. */
+export async function refuseFeatureBatch(store: Pick<Store, 'tasks'>, batch: string): Promise<void> {
+  const [first] = await store.tasks(batch, { limit: 1 });
+  const found = first && delegatedBy(first);
+  if (found === undefined) return;
+  const message = `The batch "${batch}" is a run of the feature ${found.feature}. Run what is left with volley tasks run ${shellQuote(found.feature)}.`;
+  throw new VolleyError('FEATURE_BATCH', message, { batch, feature: found.feature });
+}

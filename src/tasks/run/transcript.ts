@@ -1,0 +1,223 @@
+import { closeSync, constants, openSync, readdirSync, realpathSync, writeSync } from 'node:fs';
+import { mkdir, open, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { VolleyError } from '../../core/errors.ts';
+import { printableLine, printableText } from '../../core/printable-text.ts';
+import { livesAsSeenBy, ownIdentity, type ProcessIdentity } from '../../store/process-identity.ts';
+import type { AgentEvent, AgentUsage } from '../agents/adapter.ts';
+import { usageText } from '../agents/usage.ts';
+import { isoTime } from '../files/readiness.ts';
+
+/** A line of a transcript: what the agent of an attempt said or did, or what Volley did with its work. */
+type TranscriptEvent =
+  | AgentEvent
+  | {
+      readonly type: 'start';
+      readonly agent: string;
+      readonly attempt: number;
+      readonly folder: string;
+      /** The process that writes the transcript. */
+      readonly process: ProcessIdentity;
+    }
+  | { readonly type: 'prompt' | 'stderr' | 'raw' | 'note'; readonly text: string }
+  | { readonly type: 'end'; readonly ok: boolean; readonly text: string; readonly usage: AgentUsage };
+
+type TranscriptLine = TranscriptEvent & { readonly at: string };
+
+const FOLDER = join('.volley', 'transcripts');
+const FILE = /^(\d{1,9})\.jsonl$/;
+/** The largest transcript. What comes later is left out, except the end. */
+const MAX_BYTES = 16 * 1024 * 1024;
+const MAX_TEXT_LENGTH = 64 * 1024;
+/** Transcripts kept for each subtask. */
+const MAX_KEPT = 20;
+const FOLLOW_MS = 200;
+const CHUNK_BYTES = 1024 * 1024;
+
+/** The path of a transcript, relative to the project. */
+export function transcriptPath(feature: string, seq: string, attempt: number): string {
+  return join(FOLDER, feature, seq, `${attempt}.jsonl`);
+}
+
+/** The numbers of the attempts at a subtask that have transcripts, in order. */
+export function transcribedAttempts(project: string, feature: string, seq: string): number[] {
+  let names: string[];
+  try {
+    names = readdirSync(join(project, FOLDER, feature, seq));
+  } catch {
+    return [];
+  }
+  const numbers = names.flatMap((name) => {
+    const found = FILE.exec(name);
+    return found === null ? [] : [Number(found[1])];
+  });
+  return numbers.sort((a, b) => a - b);
+}
+
+/** Writes the transcript of one attempt as things happen. */
+export class TranscriptWriter {
+  private bytes = 0;
+  private isFull = false;
+
+  private constructor(
+    private readonly file: number | undefined,
+    private readonly redact: (text: string) => string,
+  ) {}
+
+  /** Failing to keep a transcript is no reason to fail the work. */
+  static async open(
+    project: string,
+    feature: string,
+    seq: string,
+    attempt: number,
+    redact: (text: string) => string,
+  ): Promise<TranscriptWriter> {
+    try {
+      const folder = join(project, FOLDER, feature, seq);
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      // An agent may have put a link there.
+      if (realpathSync(folder) !== join(realpathSync(project), FOLDER, feature, seq))
+        throw new Error('a link');
+      const old = transcribedAttempts(project, feature, seq).filter((one) => one !== attempt);
+      for (const one of old.slice(0, Math.max(0, old.length - MAX_KEPT + 1)))
+        await rm(join(project, transcriptPath(feature, seq, one)), { force: true });
+      const { O_WRONLY, O_CREAT, O_EXCL, O_APPEND } = constants;
+      const path = join(project, transcriptPath(feature, seq, attempt));
+      return new TranscriptWriter(openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND, 0o600), redact);
+    } catch {
+      return new TranscriptWriter(undefined, redact);
+    }
+  }
+
+  /** Whether anything is written. */
+  get isOpen(): boolean {
+    return this.file !== undefined;
+  }
+
+  add(event: TranscriptEvent): void {
+    if (this.file === undefined || (this.isFull && event.type !== 'end')) return;
+    const line = this.lineOf(event);
+    if (event.type !== 'end' && this.bytes + line.length > MAX_BYTES) {
+      this.isFull = true;
+      this.write(this.lineOf({ type: 'note', text: 'The transcript is too long; the rest is left out.' }));
+    } else this.write(line);
+  }
+
+  note(text: string): void {
+    this.add({ type: 'note', text });
+  }
+
+  close(): void {
+    if (this.file !== undefined) closeSync(this.file);
+  }
+
+  private lineOf(event: TranscriptEvent): Buffer {
+    const shown = (value: unknown) => (typeof value === 'string' ? this.shown(value) : value);
+    const fields = Object.entries(event).map(([key, value]) => [key, key === 'type' ? value : shown(value)]);
+    return Buffer.from(`${JSON.stringify({ at: isoTime(Date.now()), ...Object.fromEntries(fields) })}\n`);
+  }
+
+  private shown(text: string): string {
+    const redacted = this.redact(text.slice(0, 2 * MAX_TEXT_LENGTH));
+    return redacted.length > MAX_TEXT_LENGTH ? `${redacted.slice(0, MAX_TEXT_LENGTH)}…` : redacted;
+  }
+
+  private write(line: Buffer): void {
+    try {
+      this.bytes += writeSync(this.file!, line);
+    } catch {
+      // The disk may be full. The work goes on.
+    }
+  }
+}
+
+/**
+ * Yields the lines of a transcript. With `follow`, waits for more until the attempt ends, its process dies or the signal
+ * is aborted.
+ */
+export async function* readTranscript(
+  project: string,
+  path: string,
+  { follow = false, signal }: { readonly follow?: boolean; readonly signal?: AbortSignal } = {},
+): AsyncGenerator<TranscriptLine, void, undefined> {
+  // No links: an agent could make one to a file of the user.
+  const file = await open(
+    join(project, path),
+    constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK,
+  );
+  try {
+    if (!(await file.stat()).isFile())
+      throw new VolleyError('TASKS_UNAVAILABLE', `${path} is not a file.`, { path });
+    const buffer = Buffer.alloc(CHUNK_BYTES);
+    let rest = Buffer.alloc(0);
+    let writer: ProcessIdentity | undefined;
+    for (let isLast = false; ; ) {
+      const { bytesRead } = await file.read(buffer, 0, buffer.length, null);
+      if (bytesRead === 0) {
+        if (isLast || !follow || signal?.aborted) return;
+        // One more look: it may have written something before it died.
+        isLast = writer !== undefined && livesAsSeenBy(ownIdentity(), writer) === false;
+        await sleep(FOLLOW_MS, undefined, signal && { signal }).catch(() => undefined);
+        continue;
+      }
+      const text = Buffer.concat([rest, buffer.subarray(0, bytesRead)]);
+      const end = text.lastIndexOf('\n') + 1;
+      rest = Buffer.from(text.subarray(end));
+      if (rest.length > 4 * MAX_TEXT_LENGTH) rest = Buffer.alloc(0);
+      for (const line of text.toString('utf8', 0, end).split('\n')) {
+        const event = parsedLine(line);
+        if (event === undefined) continue;
+        if (event.type === 'start') writer = event.process;
+        yield event;
+        if (event.type === 'end') return;
+      }
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+function parsedLine(line: string): TranscriptLine | undefined {
+  try {
+    const data = JSON.parse(line) as TranscriptLine;
+    return typeof data.at === 'string' && typeof data.type === 'string' ? data : undefined;
+  } catch {
+    // Empty, cut short by a crash, or written by someone else.
+    return undefined;
+  }
+}
+
+/** A line for people. It is safe for a terminal, whatever the agent wrote. */
+export function transcriptText(line: TranscriptLine): string {
+  const time = printableLine(line.at.slice(11, 19));
+  const shown = (text: unknown, indent = '           ') =>
+    printableText(typeof text === 'string' ? text : '')
+      .trimEnd()
+      .replaceAll('\n', `\n${indent}`);
+  switch (line.type) {
+    case 'start':
+      return `${time}  ▶ attempt ${Number(line.attempt)} by ${printableLine(String(line.agent))} in ${printableLine(String(line.folder))}`;
+    case 'prompt':
+      return `${time}  > ${shown(line.text)}`;
+    case 'text':
+    case 'raw':
+      return `${time}    ${shown(line.text, '            ')}`;
+    case 'tool':
+      return `${time}  $ ${shown(line.name)}${line.detail === undefined ? '' : ` ${shown(line.detail)}`}`;
+    case 'output':
+      return `${time}  ${line.ok ? '│' : '✗'} ${shown(line.text, '          │ ')}`;
+    case 'stderr':
+      return `${time}  ! ${shown(line.text)}`;
+    case 'note':
+      return `${time}  · ${shown(line.text)}`;
+    case 'usage':
+      return `${time}  · ${usageText(line)}`;
+    case 'result':
+      return `${time}  ${line.ok ? '=' : '✗'} ${shown(line.text)}`;
+    case 'end':
+      return `${time}  ${line.ok ? '✓' : '✗'} ${shown(line.text)}`;
+    default:
+      return '';
+  }
+}
