@@ -1,4 +1,4 @@
-import { constants } from 'node:os';
+import { availableParallelism, constants } from 'node:os';
 import { setTimeout, setTimeout as sleep } from 'node:timers/promises';
 import { VolleyError } from '../../core/errors.ts';
 import type { Breach, RunLimits } from '../runner.ts';
@@ -67,6 +67,8 @@ export interface ConfinedEnd extends ProcessEnd {
   readonly breaches: readonly Breach[];
   /** Whether the exit status comes from bubblewrap, which passes on that of the program. */
   readonly isSandboxed: boolean;
+  /** Whether there is such an exit status without a program having run: bubblewrap may have failed before. */
+  readonly isStartUncertain: boolean;
 }
 
 interface ConfinedSetup {
@@ -77,6 +79,8 @@ interface ConfinedSetup {
   readonly keeps: (feature: CgroupFeature) => boolean;
   readonly limits: RunLimits;
   readonly isSandboxed: boolean;
+  /** Whether its sandbox was there before it. */
+  readonly isEntered: boolean;
   readonly request: LaunchRequest;
   readonly listener: ConfinedListener;
   /** Called when nothing of it remains. */
@@ -85,6 +89,9 @@ interface ConfinedSetup {
 
 /** Reading it costs more than the rest, and disks are slower than memory. */
 const LOOKS_PER_DISK_LOOK = 5;
+/** No disk writes faster: what cannot have been written yet is not counted. */
+const MAX_DISK_MB_PER_MS = 50;
+const CORES = availableParallelism();
 const GONE_LIMIT_MS = 5000;
 const GONE_TICK_MS = 5;
 /** bubblewrap itself, and the first process in its namespace. */
@@ -99,6 +106,7 @@ export class ConfinedProcess {
   private pid: number | undefined;
   private limit: ConfinedEnd['limit'];
   private looks = 0;
+  private readonly startedAt = performance.now();
   /** Its processes as last seen, if there is no cgroup. */
   private family: readonly ProcessEntry[] = [];
 
@@ -154,16 +162,22 @@ export class ConfinedProcess {
     if (table.length > 0) this.family = familyOf(this.pid, table);
     const { family } = this;
     const { memoryMb = Infinity, cpuMs = Infinity, processes = Infinity, diskMb = Infinity } = limits;
-    const usedCpuMs = keeps('cpu') ? (cgroup?.cpuMs ?? 0) : sum(family, (entry) => entry.cpuMs);
-    if (usedCpuMs > cpuMs) this.stopFor('cpu');
+    const ageMs = performance.now() - this.startedAt;
+    const usedCpuMs = () => (keeps('cpu') ? (cgroup?.cpuMs ?? 0) : sum(family, (entry) => entry.cpuMs));
+    if (ageMs * CORES > cpuMs && usedCpuMs() > cpuMs) this.stopFor('cpu');
     else if (!keeps('memory') && sum(family, (entry) => entry.residentBytes) > memoryMb * 2 ** 20)
       this.stopFor('memory');
-    else if (diskMb !== Infinity && this.isDiskTurn() && this.writtenBytes() > diskMb * 2 ** 20)
+    else if (
+      ageMs * MAX_DISK_MB_PER_MS > diskMb &&
+      this.isDiskTurn() &&
+      this.writtenBytes() > diskMb * 2 ** 20
+    )
       this.stopFor('disk');
     else if (processes !== Infinity) {
       // The kernel's own limit counts threads and is generous.
-      const count = keeps('pids') ? (cgroup?.pids.length ?? 0) : family.length;
-      if (count - (isSandboxed ? SANDBOX_PROCESSES : 0) > processes) this.stopFor('processes');
+      const max = processes + (isSandboxed ? SANDBOX_PROCESSES : 0);
+      const count = () => (keeps('pids') ? (cgroup?.pids.length ?? 0) : family.length);
+      if (cgroup?.mayExceed(max) !== false && count() > max) this.stopFor('processes');
     }
   }
 
@@ -184,13 +198,13 @@ export class ConfinedProcess {
   }
 
   private async finish(end: ProcessEnd): Promise<ConfinedEnd> {
-    const { cgroup, cleanUp, isSandboxed } = this.setup;
+    const { cgroup, cleanUp, isSandboxed, isEntered } = this.setup;
     this.endWatch();
     const limit = this.limit ?? this.limitBehind(end);
     this.killFamily();
-    await Promise.all([cgroup?.remove(), this.familyGone()]);
+    await Promise.all([cgroup?.release(), this.familyGone()]);
     const breaches = await cleanUp();
-    return { ...end, limit, isSandboxed, breaches };
+    return { ...end, limit, isSandboxed, isStartUncertain: isSandboxed && !isEntered, breaches };
   }
 
   /** The kernel limit that ended it. */
@@ -198,10 +212,11 @@ export class ConfinedProcess {
     const { cgroup, limits, isSandboxed } = this.setup;
     if ((cgroup?.oomKills ?? 0) > 0) return 'memory';
     const { signal } = signalled({ ...end, isSandboxed });
-    const usedMs = cgroup?.cpuMs ?? end.cpuMs ?? 0;
     if (signal === 'SIGXFSZ') return 'disk';
-    const isCpu = signal === 'SIGXCPU' || (signal === 'SIGKILL' && usedMs >= (limits.cpuMs ?? Infinity));
-    return isCpu ? 'cpu' : undefined;
+    if (signal === 'SIGXCPU') return 'cpu';
+    if (signal !== 'SIGKILL') return undefined;
+    const usedMs = cgroup?.cpuMs ?? end.cpuMs ?? 0;
+    return usedMs >= (limits.cpuMs ?? Infinity) ? 'cpu' : undefined;
   }
 
   private killFamily(): void {
