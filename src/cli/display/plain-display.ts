@@ -21,6 +21,7 @@ export interface PlainDisplayOptions {
 
 /** For pipes and logs: a progress line every few seconds, and a line for each failure. */
 export class PlainDisplay implements Display {
+  readonly refreshMs = INTERVAL_MS / 4;
   private readonly colors: Colors;
   private readonly timing: Timing;
   private cancelTimer: (() => void) | undefined;

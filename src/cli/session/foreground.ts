@@ -32,7 +32,6 @@ export interface ForegroundEnd {
   readonly wasInterrupted: boolean;
 }
 
-const REFRESH_MS = 100;
 /** Further failures of a group are counted only. */
 const MAX_FAILED_ITEMS = 3;
 const STOPPING = 'Finishing running tasks, then stopping. Press Ctrl-C again to cancel them.';
@@ -82,7 +81,8 @@ export async function runInForeground(
       display?.completed(shown(event));
     }
   });
-  const timer = setInterval(() => void refresh(), REFRESH_MS);
+  display?.changed();
+  const timer = display && setInterval(() => void refresh(), display.refreshMs);
   const ignoreSignals = onStopSignals(stop);
   try {
     const answer = await handle({ action: 'start', batch, wait: true, ...start });
