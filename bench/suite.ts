@@ -1,6 +1,7 @@
 import { items } from './batch/items-scenario.ts';
 import { batch } from './batch/scenario.ts';
 import { largeBatch } from './batch/store-scenario.ts';
+import { cli } from './cli/scenario.ts';
 import { eventLoop } from './event-loop/scenario.ts';
 import { graph } from './graph/scenario.ts';
 import { lockGrowth } from './growth/lock.ts';
@@ -31,6 +32,7 @@ export const SCENARIOS: readonly Scenario[] = [
   schedules,
   threads,
   processes,
+  cli,
   sandbox,
   batch,
   largeBatch,
