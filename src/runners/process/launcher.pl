@@ -339,12 +339,13 @@ sub enter_sandbox {
         end_now($? & 127 ? 128 + ($? & 127) : $? >> 8);
     }
     close $go_writer;
-    syscall $calls->{prctl}, 1, SIGKILL, 0, 0, 0;
-    # Its parent may have died before that call.
-    sysread $go_reader, my $go, 1 or end_now(NOT_STARTED);
     mount_own_folders($sandbox);
     raise_loopback() if $sandbox->{network};
     limit_users($proc, $user, $group);
+    # Only now: a change of privileges may undo it.
+    syscall $calls->{prctl}, 1, SIGKILL, 0, 0, 0;
+    # Its parent may have died before that call.
+    sysread $go_reader, my $go, 1 or end_now(NOT_STARTED);
 
     my $program = fork // fail_sandbox('fork');
     return if !$program;

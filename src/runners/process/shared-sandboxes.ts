@@ -154,16 +154,20 @@ function keyOf({ policy, covers = [], accounts, code, cwd, temporaryBytes }: San
 
 /**
  * Identifies what is mounted. The kernel removes the mount over a file that is deleted or replaced from outside, so what
- * was covered would not be any more. Only that changes a folder's birth or number; a file can also be linked and deleted,
- * which changes its ctime.
+ * was covered would not be any more. A folder is known by its number and birth, if the file system keeps that. A file can
+ * also be linked, deleted and put back, which changes its ctime.
  */
 function stampOf({ sources }: SharedSandbox): string {
   let stamp = '';
   for (const source of sources) {
     const stats = statSync(source, { bigint: true, throwIfNoEntry: false });
-    if (stats === undefined) stamp += ' -';
-    else
-      stamp += ` ${stats.dev}:${stats.ino}:${stats.birthtimeNs}:${stats.isDirectory() ? '' : stats.ctimeNs}`;
+    if (stats === undefined) {
+      stamp += ' -';
+      continue;
+    }
+    const { dev, ino, birthtimeNs, ctimeNs } = stats;
+    const isKnown = stats.isDirectory() && birthtimeNs > 0n;
+    stamp += ` ${dev}:${ino}:${isKnown ? birthtimeNs : ctimeNs}`;
   }
   return stamp;
 }
