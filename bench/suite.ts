@@ -2,6 +2,7 @@ import { batchGrowth } from './batch/growth-scenario.ts';
 import { items } from './batch/items-scenario.ts';
 import { batch } from './batch/scenario.ts';
 import { largeBatch } from './batch/store-scenario.ts';
+import { cli } from './cli/scenario.ts';
 import { eventLoop } from './event-loop/scenario.ts';
 import { graph } from './graph/scenario.ts';
 import { featureGrowth } from './growth/features.ts';
@@ -34,6 +35,7 @@ export const SCENARIOS: readonly Scenario[] = [
   schedules,
   threads,
   processes,
+  cli,
   sandbox,
   batch,
   largeBatch,

@@ -1,5 +1,6 @@
-import { chmod, cp } from 'node:fs/promises';
-import { isAbsolute, join, relative } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { chmod, cp, readdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Plugin, rolldown } from 'rolldown';
 import { parseAst } from 'rolldown/parseAst';
@@ -27,6 +28,25 @@ const ASSETS = ['runners/process/launcher.pl', 'cli/mcp/client-watch.pl'];
 export const isPackage = (id: string): boolean => !id.startsWith('.') && !isAbsolute(id);
 
 /**
+ * Packages that become part of the bundle, because nearly every command loads them: reading their many files, zod's
+ * languages among them, would take longer than the command. A schema of another copy of zod works as well.
+ */
+const INLINED = [
+  'zod',
+  'commander',
+  'smol-toml',
+  'toml-eslint-parser',
+  'eslint-visitor-keys',
+  'picomatch',
+].concat('get-east-asian-width');
+
+/** What `volley status` loads, and what `volley run` and `volley mcp` load besides. */
+const STATUS = ['cli/command-line', 'cli/commands/status', 'config/source', 'batch/status'];
+const RUN = ['cli/commands/run', 'batch/actions/add-batch', 'batch/actions/start', 'batch/input/understand']
+  .concat('batch/run/batch-run', 'batch/run/runs', 'mcp/open-coordinator', 'config/assemble', 'config/trust')
+  .concat('cli/display/create-display', 'batch/run/holder-requests');
+
+/**
  * Bundles `src`, and `extra` entries by their names, into `outDir`. What is imported dynamically stays a chunk of its own, so that a command loads what
  * it uses.
  */
@@ -35,23 +55,73 @@ export async function bundle(outDir: string, extra: Readonly<Record<string, stri
     cwd: ROOT,
     platform: 'node',
     input: { ...Object.fromEntries(ENTRIES.map((entry) => [entry, `src/${entry}.ts`])), ...extra },
-    external: isPackage,
-    plugins: [keepModuleUrls()],
+    external: (id) => isPackage(id) && !INLINED.some((name) => id === name || id.startsWith(`${name}/`)),
+    plugins: [keepModuleUrls(), onlyEnglish()],
   });
   await build.write({
     dir: outDir,
     format: 'esm',
     chunkFileNames: 'chunks/[name].js',
     comments: false,
-    // Everything loads these two, and they load no package.
-    codeSplitting: {
-      groups: ['core', 'engine'].map((layer) => ({ name: layer, test: `/src/${layer}/`, minShareCount: 2 })),
-    },
+    codeSplitting: { groups: chunks() },
   });
   await build.close();
+  await writeFile(join(outDir, 'LICENSES.txt'), (await Promise.all(INLINED.map(licenseOf))).join('\n'));
   for (const asset of ASSETS) await cp(join(SOURCES, asset), join(outDir, asset));
   // npm does this where the package is installed. In the checkout itself `npx volley` needs it too.
   await chmod(join(outDir, 'cli/main.js'), 0o755);
+}
+
+/** The license of a package, which its copy in the bundle must come with. */
+async function licenseOf(name: string): Promise<string> {
+  const folder = join(ROOT, 'node_modules', name);
+  const file = (await readdir(folder)).find((each) => /^licen[cs]e/i.test(each));
+  if (file === undefined) throw new Error(`${name} has no file with its license.`);
+  return `## ${name}\n\n${await readFile(join(folder, file), 'utf8')}`;
+}
+
+/**
+ * Few large chunks, because a file takes longer to find and open than to parse. Each is a set of modules minus those of the
+ * sets before it. A set contains whatever its modules import, so chunks never import each other in circles.
+ */
+function chunks(): { name: string; test: (id: string) => boolean; minShareCount?: number }[] {
+  const entries = new Set(ENTRIES.map((entry) => join(SOURCES, `${entry}.ts`)));
+  const library = loadedBy(['index']);
+  const status = loadedBy(STATUS);
+  const store = loadedBy(['store/sqlite-store']);
+  const run = loadedBy(RUN);
+  const inLayer = (layer: string, has: (id: string) => boolean) => ({
+    name: layer,
+    test: (id: string) => id.startsWith(`${join(SOURCES, layer)}/`) && has(id),
+    minShareCount: 2,
+  });
+  const of = (name: string, has: (id: string) => boolean) => ({
+    name,
+    test: (id: string) => !entries.has(id) && has(id),
+  });
+  return [
+    // Everything loads these, and they load no package.
+    inLayer('core', (id) => run.has(id)),
+    inLayer('engine', () => true),
+    { name: 'zod', test: (id) => /\/node_modules\/zod\//.test(id) },
+    of('common', (id) => status.has(id) && library.has(id)),
+    of('store', (id) => store.has(id)),
+    of('status', (id) => status.has(id)),
+    of('tools', (id) => library.has(id) && run.has(id)),
+    of('library', (id) => library.has(id)),
+    of('run', (id) => run.has(id)),
+  ];
+}
+
+const IMPORT = /^(?:import|export) (?!type )(?:[^;]*? from )?'(\.[^']+)';/gm;
+
+/** The modules that some modules load with them. */
+function loadedBy(modules: readonly string[]): ReadonlySet<string> {
+  const found = new Set(modules.map((module) => join(SOURCES, `${module}.ts`)));
+  for (const file of found)
+    for (const [, from] of readFileSync(file, 'utf8').matchAll(IMPORT))
+      found.add(resolve(dirname(file), from!));
+  return found;
 }
 
 const MODULE_URL = /__module_url__\("(.+?)"\)/g;
@@ -77,6 +147,21 @@ function keepModuleUrls(): Plugin {
         MODULE_URL,
         (_, path: string) => `new URL("${up}${path}", import.meta.url).href`,
       );
+    },
+  };
+}
+
+/** Without the messages that zod has in other languages: half of its code, which nobody asks for here. */
+function onlyEnglish(): Plugin {
+  return {
+    name: 'only-english',
+    transform(code) {
+      // What is not used of a namespace is left out; of an object, nothing is.
+      return code.replace(/^import \{ z \} from 'zod';$/m, "import * as z from 'zod';");
+    },
+    resolveId(id, importer) {
+      if (!id.endsWith('/locales/index.js') || importer?.includes('/node_modules/zod/') !== true) return null;
+      return join(dirname(importer), '../locales/en.js');
     },
   };
 }

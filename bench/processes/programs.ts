@@ -6,7 +6,7 @@ import { delimiter, join } from 'node:path';
 import type { ProcessContestant, ProcessWork } from './contestant.ts';
 
 /** A program that runs commands in parallel by itself. */
-interface ParallelProgram {
+export interface ParallelProgram {
   readonly name: string;
   readonly program: string;
   /** The shell command that does the work, in a folder of its own. */
@@ -15,7 +15,7 @@ interface ParallelProgram {
   files?(work: ProcessWork): Record<string, string>;
 }
 
-const PROGRAMS: readonly ParallelProgram[] = [
+export const PROGRAMS: readonly ParallelProgram[] = [
   {
     name: 'xargs -P',
     program: 'xargs',
@@ -85,7 +85,7 @@ function runShell(command: string, cwd: string): Promise<void> {
   });
 }
 
-function isInstalled(program: string): boolean {
+export function isInstalled(program: string): boolean {
   const { PATH = '' } = process.env;
   return PATH.split(delimiter).some((folder) => {
     try {

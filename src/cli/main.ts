@@ -1,79 +1,27 @@
 #!/usr/bin/env node
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import { packageVersion } from '../config/package-version.ts';
-import { TRUST_VARIABLE } from '../config/user-folder.ts';
-import { VolleyError } from '../core/errors.ts';
-import { COMMANDS } from './commands/all.ts';
-import { EXIT, Output } from './output/io.ts';
-import { reportError } from './output/messages.ts';
-import { runProgram } from './program/program.ts';
+import { lstatSync, mkdirSync } from 'node:fs';
+import nodeModule from 'node:module';
+import { join } from 'node:path';
+import { userFolder } from '../config/user-folder.ts';
 
-/** The reader ended, or the terminal was closed. */
-const NO_READER = new Set<string | undefined>(['EPIPE', 'ECONNRESET', 'EIO']);
-
-const argv = process.argv.slice(2);
-const output = { stdout: new Output(process.stdout), stderr: new Output(process.stderr) };
-// Node would print an uncaught error unfiltered, including escape sequences in its message.
-process.on('uncaughtException', (error: unknown) => {
-  output.stderr.write(`${(error as Error | null)?.stack ?? String(error)}\n`);
-  process.exit(EXIT.failed);
-});
-const outliveReader = watchOutput();
-const env = takeEnvironment();
-const cwd = workingFolder();
-const status =
-  cwd instanceof VolleyError
-    ? reportError(cwd, { json: argv.includes('--json') }, { ...output, env: process.env })
-    : await runProgram(argv, COMMANDS, packageVersion(), {
-        stdin: process.stdin,
-        ...output,
-        env,
-        cwd,
-        outliveReader,
-      });
-// Wait until everything is written, or nobody reads it.
-for (const stream of [process.stdout, process.stderr]) {
-  if (stream.writable) await new Promise<void>((resolve) => stream.write('', () => resolve()));
-}
-await nextTurn();
-// Lost output may have set one already.
-process.exitCode = status || process.exitCode || 0;
-// A tool that did not stop may have left timers, which would keep the process alive.
-process.exit();
+useCompileCache();
+const { runCommandLine } = await import('./command-line.ts');
+await runCommandLine();
 
 /**
- * Handles output that cannot be written. A command that only shows something (`volley list | head -1`) ends, as with
- * SIGPIPE. Others run to their end, and their own status counts. Returns a function that makes the command such a one.
+ * Keeps compiled code for the next start, where Node can do that (from 22.1). Whoever can write there can run code as this
+ * user, so it is in Volley's own folder, which no tool can write, and never in one that another user can write.
  */
-function watchOutput(): () => void {
-  let outlives = false;
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    const hasNoReader = NO_READER.has(error.code);
-    if (!hasNoReader)
-      reportError(new Error(`Cannot write to standard output: ${error.message}`), {}, { ...output, env });
-    if (!outlives) process.exit(hasNoReader ? EXIT.unread : EXIT.failed);
-    if (!hasNoReader) process.exitCode ||= EXIT.failed;
-  });
-  // Nowhere left to report it (`volley run audit.json 2>&1 | head`).
-  process.stderr.on('error', () => undefined);
-  return () => {
-    outlives = true;
-  };
-}
-
-/** Takes the variables that nothing we start may inherit out of the process environment. */
-function takeEnvironment(): NodeJS.ProcessEnv {
-  const { [TRUST_VARIABLE]: hash } = process.env;
-  if (hash === undefined) return process.env;
-  delete process.env[TRUST_VARIABLE];
-  return { ...process.env, [TRUST_VARIABLE]: hash };
-}
-
-function workingFolder(): string | VolleyError {
+function useCompileCache(): void {
+  const { enableCompileCache } = nodeModule as { enableCompileCache?: (folder: string) => unknown };
+  if (enableCompileCache === undefined) return;
   try {
-    return process.cwd();
-  } catch (cause) {
-    const message = 'The current folder no longer exists. Change to one that does.';
-    return new VolleyError('INVALID_VALUE', message, {}, { cause });
+    const folder = join(userFolder(), 'compile-cache');
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const stats = lstatSync(folder);
+    if (stats.isDirectory() && stats.uid === process.getuid?.() && (stats.mode & 0o022) === 0)
+      enableCompileCache(folder);
+  } catch {
+    // Without a home folder that can be written, it only starts more slowly.
   }
 }

@@ -2,9 +2,9 @@ import type { z } from 'zod';
 import { nearest } from '../core/nearest.ts';
 import { listText } from '../core/words.ts';
 import { nodeAt, tablesOf, validText } from './outline.ts';
-import type { Settings } from './schema.ts';
+import { DEFAULTS, type Settings } from './schema.ts';
 import { keyText, valueText } from './toml-text.ts';
-import { configSchema } from './zod-schema.ts';
+import { configSchema, sectionSchema } from './zod-schema.ts';
 
 /** A problem with a key or its value. */
 export interface Finding {
@@ -18,8 +18,9 @@ const MAX_LISTED = 12;
 
 /** Validates the settings and fills in defaults, or returns all problems. */
 export function checkConfig(data: unknown): { settings: Settings } | { findings: Finding[] } {
-  // Validated once: generating faster validation code would take longer than the validation.
-  const result = configSchema().safeParse(data, { jitless: true });
+  const settings = validSettings(data);
+  if (settings !== undefined) return { settings };
+  const result = configSchema().safeParse(data, JITLESS);
   if (result.success) return { settings: result.data };
   const findings = new Map<string, Finding>();
   for (const finding of result.error.issues.flatMap((issue) => findingsOf(issue, data))) {
@@ -27,6 +28,22 @@ export function checkConfig(data: unknown): { settings: Settings } | { findings:
     if (!findings.has(id)) findings.set(id, finding);
   }
   return { findings: [...findings.values()] };
+}
+
+/** Validated once: generating faster validation code would take longer than the validation. */
+const JITLESS = { jitless: true };
+
+/** Checks only the sections that are there: making the schemas of the others would take longer than everything else. */
+function validSettings(data: unknown): Settings | undefined {
+  if (typeof data !== 'object' || data === null) return undefined;
+  const settings: Record<string, unknown> = structuredClone(DEFAULTS);
+  for (const [name, section] of Object.entries(data)) {
+    if (!Object.hasOwn(DEFAULTS, name)) return undefined;
+    const result = sectionSchema(name as keyof Settings).safeParse(section, JITLESS);
+    if (!result.success) return undefined;
+    settings[name] = result.data;
+  }
+  return settings as unknown as Settings;
 }
 
 function findingsOf(issue: z.core.$ZodIssue, data: unknown): Finding[] {

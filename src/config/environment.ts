@@ -1,8 +1,16 @@
 import { isDeeperThan } from '../core/depth.ts';
 import { nearest } from '../core/nearest.ts';
 import { listText } from '../core/words.ts';
-import { type Key, type SchemaNode, schemaOutline, tablesOf, VARIABLE_PREFIX } from './outline.ts';
+import {
+  type Key,
+  type SchemaNode,
+  schemaOutline,
+  tablesOf,
+  tablesOfSection,
+  VARIABLE_PREFIX,
+} from './outline.ts';
 import type { ConfigProblem } from './problems.ts';
+import { DEFAULTS } from './schema.ts';
 import { TRUST_VARIABLE } from './user-folder.ts';
 
 export type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
@@ -41,8 +49,13 @@ export function readOverrides(
   );
   // Building the outline takes longer than everything else.
   if (variables.length === 0) return { overrides: [], problems: [] };
-  const keys = tablesOf().flatMap((table) => table.keys);
-  const fixed = new Map(keys.filter(hasFixedName).map((key) => [key.variable, key]));
+  const names = variables.map(([name]) => name);
+  const some = fixedKeys(
+    sectionsIn(names).flatMap((section) => tablesOfSection(section).flatMap((table) => table.keys)),
+  );
+  const areKnown = names.every((name) => some.has(name));
+  const keys = areKnown ? [] : tablesOf().flatMap((table) => table.keys);
+  const fixed = areKnown ? some : fixedKeys(keys);
   const chosen = keys.filter(hasOneChosenName);
   const overrides: Override[] = [];
   const problems: ConfigProblem[] = [];
@@ -61,6 +74,17 @@ export function readOverrides(
     if (problem !== undefined) problems.push(problem);
   }
   return { overrides, problems };
+}
+
+function fixedKeys(keys: readonly Key[]): Map<string, Key> {
+  return new Map(keys.filter(hasFixedName).map((key) => [key.variable, key]));
+}
+
+function sectionsIn(variables: readonly string[]): (keyof typeof DEFAULTS)[] {
+  const sections = Object.keys(DEFAULTS) as (keyof typeof DEFAULTS)[];
+  return sections.filter((section) =>
+    variables.some((variable) => variable.startsWith(`${VARIABLE_PREFIX}${section.toUpperCase()}_`)),
+  );
 }
 
 /** Applies the environment's settings over those of the file. */

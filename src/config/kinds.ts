@@ -4,7 +4,7 @@ import { globProblem } from '../core/glob.ts';
 
 /** The schema library, loaded only if there is a file. */
 export interface Libraries {
-  readonly z: typeof z;
+  readonly z: Pick<typeof z, 'array' | 'boolean' | 'enum' | 'number' | 'record' | 'strictObject' | 'string'>;
   readonly picomatch: typeof picomatch;
 }
 

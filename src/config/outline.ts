@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { listText } from '../core/words.ts';
+import type { Settings } from './schema.ts';
 import { tomlNumber, valueText } from './toml-text.ts';
-import { configSchema } from './zod-schema.ts';
+import { configSchema, sectionSchema } from './zod-schema.ts';
 
 /** A part of our schema as JSON Schema. */
 export interface SchemaNode {
@@ -46,6 +47,12 @@ let outline: SchemaNode | undefined;
 export function schemaOutline(): SchemaNode {
   outline ??= z.toJSONSchema(configSchema(), { io: 'input', target: 'draft-7' }) as SchemaNode;
   return outline;
+}
+
+/** The tables of one section: the outline of everything takes long to make. */
+export function tablesOfSection(name: keyof Settings): OutlineTable[] {
+  const node = z.toJSONSchema(sectionSchema(name), { io: 'input', target: 'draft-7' }) as SchemaNode;
+  return tablesOf(node, [name]);
 }
 
 /** All tables, each followed by its subtables. */

@@ -2,7 +2,19 @@ import picomatch from 'picomatch';
 import { z } from 'zod';
 import { SECTIONS, type Settings } from './schema.ts';
 
-const LIBRARIES = { z, picomatch };
+/** Named one by one, so that the bundle leaves out the rest of zod. */
+const LIBRARIES = {
+  z: {
+    array: z.array,
+    boolean: z.boolean,
+    enum: z.enum,
+    number: z.number,
+    record: z.record,
+    strictObject: z.strictObject,
+    string: z.string,
+  },
+  picomatch,
+};
 
 let whole: z.ZodType<Settings> | undefined;
 

@@ -32,7 +32,7 @@ function loadedBy(...files: readonly string[]): { layers: string[]; packages: st
 describe('a command that only looks', () => {
   it('loads no schema either, if it is status, which is asked for most', () => {
     const { layers, packages, count } = loadedBy(
-      'cli/main.ts',
+      'cli/command-line.ts',
       'cli/commands/status.ts',
       'config/source.ts',
       'batch/status.ts',
@@ -44,7 +44,7 @@ describe('a command that only looks', () => {
 
   it.each(['list', 'results', 'wait'])('loads no tools, engine or parsers: %s', (name) => {
     const { layers, packages, count } = loadedBy(
-      'cli/main.ts',
+      'cli/command-line.ts',
       name === 'list' ? 'cli/session/action-command.ts' : `cli/commands/${name}.ts`,
       `batch/actions/${name}.ts`,
       'batch/input/check.ts',
@@ -55,14 +55,14 @@ describe('a command that only looks', () => {
   });
 
   it.each(['watch', 'explain', 'recover'])('starts without them: %s', (name) => {
-    const { layers, packages } = loadedBy('cli/main.ts', `cli/commands/${name}.ts`);
+    const { layers, packages } = loadedBy('cli/command-line.ts', `cli/commands/${name}.ts`);
     expect(layers.filter((layer) => HEAVY.includes(layer))).toEqual([]);
     expect(packages).not.toContain('yaml');
   });
 
   it.each(['stop', 'cancel'])('starts without them, if it asks whoever runs a batch: %s', (name) => {
     const { layers, packages } = loadedBy(
-      'cli/main.ts',
+      'cli/command-line.ts',
       'cli/session/action-command.ts',
       `batch/actions/${name}.ts`,
     );

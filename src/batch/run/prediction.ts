@@ -4,6 +4,8 @@ import type { TimeLeft } from '../../core/predict.ts';
 const FIRST_MS = 1000;
 /** An older prediction is renewed. */
 const FRESH_MS = 1000;
+/** The maximum share of time spent predicting. */
+const MAX_SHARE = 0.01;
 /** An older prediction is not used any more. */
 const STALE_MS = 5000;
 
@@ -14,16 +16,17 @@ const STALE_MS = 5000;
 export class Prediction {
   private latest: TimeLeft | undefined;
   /** By the monotonic clock. */
-  private madeAt = 0;
+  private madeAt = -Infinity;
+  private freshMs = FRESH_MS;
   private isDue = false;
   private first: NodeJS.Timeout | undefined;
 
   constructor(private readonly predict: () => TimeLeft | undefined) {}
 
   timeLeft(): TimeLeft | undefined {
-    if (this.latest === undefined || performance.now() - this.madeAt > STALE_MS) this.make();
+    if (performance.now() - this.madeAt > Math.max(STALE_MS, this.freshMs)) this.make();
     const age = performance.now() - this.madeAt;
-    if (age > FRESH_MS) this.renew();
+    if (age > this.freshMs) this.renew();
     return this.latest && lessBy(this.latest, age);
   }
 
@@ -47,8 +50,10 @@ export class Prediction {
   }
 
   private make(): void {
+    const start = performance.now();
     this.latest = this.predict();
     this.madeAt = performance.now();
+    this.freshMs = Math.max(FRESH_MS, (this.madeAt - start) / MAX_SHARE);
   }
 }
 

@@ -22,6 +22,7 @@ export interface LiveDisplayOptions {
 
 /** Redraws a frame at the bottom of the terminal, and scrolls lines away above it. */
 export class LiveDisplay implements Display {
+  readonly refreshMs = 100;
   private readonly screen: Screen;
   private readonly timing: Timing;
   private lines: string[] = [];

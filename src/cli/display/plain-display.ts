@@ -28,6 +28,7 @@ export interface PlainDisplayOptions {
 
 /** For pipes and logs: a line at the start, progress lines now and then, and a line for each failure. */
 export class PlainDisplay implements Display {
+  readonly refreshMs = INTERVALS_MS[0]!;
   private readonly colors: Colors;
   private readonly timing: Timing;
   private cancelTimer: (() => void) | undefined;

@@ -55,6 +55,8 @@ export interface DisplayedCompletion {
 
 /** Shows a batch while it runs. */
 export interface Display {
+  /** How often it needs a new view. */
+  readonly refreshMs: number;
   /** Something changed. The display asks for the view when it draws. */
   changed(): void;
   failed(task: DisplayedFailure): void;

@@ -1,18 +1,6 @@
-import {
-  type Document,
-  isAlias,
-  isMap,
-  isNode,
-  isScalar,
-  isSeq,
-  LineCounter,
-  type Node,
-  parseDocument,
-  type YAMLError,
-  type YAMLMap,
-} from 'yaml';
+import type { Document, LineCounter, Node, YAMLError, YAMLMap } from 'yaml';
 import type { Place } from '../../config/problems.ts';
-import { tooDeepAt } from '../../tasks/plan/yaml-depth.ts';
+import { loadYaml, tooDeepAt } from '../../tasks/plan/yaml-depth.ts';
 import { type DataPath, MAX_NESTING, type Parsed, TOO_NESTED } from './plain-data.ts';
 import { placeAt, type TaskSource, taskFileError } from './source.ts';
 
@@ -26,6 +14,7 @@ export function parseYamlSource(source: TaskSource): Parsed {
   }
   const tooDeep = tooDeepAt(source.text, MAX_NESTING);
   if (tooDeep !== undefined) throw taskFileError(source, `${TOO_NESTED}.`, placeAt(source.text, tooDeep));
+  const { LineCounter, parseDocument } = loadYaml();
   const lines = new LineCounter();
   // Integers that a number cannot hold must be seen as written.
   const document = parseDocument(source.text, {
@@ -51,7 +40,7 @@ export function parseYamlSource(source: TaskSource): Parsed {
 function placeIn(document: Document, lines: LineCounter, path: DataPath): Place | undefined {
   for (let length = path.length; length > 0; length--) {
     const node = document.getIn(path.slice(0, length), true);
-    if (isNode(node) && node.range) return toPlace(lines, node.range);
+    if (loadYaml().isNode(node) && node.range) return toPlace(lines, node.range);
   }
   return undefined;
 }
@@ -91,7 +80,7 @@ class Converter {
   private merged = 0;
 
   toData(node: unknown, depth: number): unknown {
-    if (isAlias(node)) {
+    if (loadYaml().isAlias(node)) {
       if (this.anchors.has(node.source)) return this.anchors.get(node.source);
       throw new YamlProblem(`there is no complete anchor &${node.source} before this alias.`, node);
     }
@@ -103,9 +92,9 @@ class Converter {
   }
 
   private toOwnData(node: unknown, depth: number): unknown {
-    if (isMap(node)) return this.toObject(node, depth);
-    if (isSeq(node)) return node.items.map((item) => this.toData(item, depth + 1));
-    return isScalar(node) ? node.value : null;
+    if (loadYaml().isMap(node)) return this.toObject(node, depth);
+    if (loadYaml().isSeq(node)) return node.items.map((item) => this.toData(item, depth + 1));
+    return loadYaml().isScalar(node) ? node.value : null;
   }
 
   /** A map's own keys override merged ones, and earlier merges override later ones. */
@@ -137,6 +126,6 @@ class Converter {
 }
 
 function keyOf(key: unknown): string {
-  if (isScalar(key)) return String(key.value);
+  if (loadYaml().isScalar(key)) return String(key.value);
   throw new YamlProblem('a key must be a string.', key as Node);
 }

@@ -34,7 +34,6 @@ export interface ForegroundEnd {
   readonly wasInterrupted: boolean;
 }
 
-const REFRESH_MS = 100;
 /** Further failures of a group are counted only. */
 const MAX_FAILED_ITEMS = 3;
 const NOTES: Readonly<Record<StopRequest, string>> = {
@@ -91,7 +90,7 @@ export async function runInForeground(
       display?.completed(shown(event));
     }
   });
-  const timer = display && setInterval(() => void refresh(), REFRESH_MS);
+  const timer = display && setInterval(() => void refresh(), display.refreshMs);
   const ignoreSignals = onStopSignals(stop);
   display?.changed();
   try {

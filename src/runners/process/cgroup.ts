@@ -1,5 +1,15 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, readlinkSync, rmdirSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  readSync,
+  rmdirSync,
+  writeFileSync,
+} from 'node:fs';
 import { mkdir, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -17,6 +27,8 @@ const FILE_OF: Readonly<Record<1 | 2, Readonly<Record<CgroupFeature, string>>>> 
   1: { memory: 'memory.limit_in_bytes', pids: 'pids.max', cpu: 'cpuacct.usage' },
   2: { memory: 'memory.max', pids: 'pids.max', cpu: 'cpu.stat' },
 };
+
+const PEAK_FILE = { 1: 'memory.max_usage_in_bytes', 2: 'memory.peak' } as const;
 
 /** Our folder in one cgroup hierarchy, in which each call gets its own. */
 export interface CgroupTree {
@@ -169,10 +181,20 @@ export interface CgroupLimits {
 const FEATURES: readonly CgroupFeature[] = ['memory', 'pids', 'cpu'];
 const REMOVAL_LIMIT_MS = 5000;
 
-/** The cgroups of one runner: a folder in each hierarchy, and in it a group per call. */
+/** The most empty groups that are kept for further calls. */
+const MAX_SPARE = 64;
+/** A group is used again only if it holds less than this share of its memory limit: what a call left may count for a while. */
+const SPARE_MEMORY_SHARE = 0.1;
+
+/**
+ * The cgroups of one runner: a folder in each hierarchy, and in it a group per call. An empty group is used again by the
+ * next call with the same limits, because making and removing one costs more than many calls.
+ */
 export class CgroupHome {
   private made = 0;
   private readonly groups = new Set<Cgroup>();
+  private readonly spare = new Map<string, Cgroup[]>();
+  private spareCount = 0;
 
   private constructor(
     private readonly trees: readonly CgroupTree[],
@@ -219,14 +241,24 @@ export class CgroupHome {
     this.known.set(feature, problem);
   }
 
-  /** Creates a group in each hierarchy and sets its limits. */
+  /** Returns a group in each hierarchy with these limits. */
   async create(limits: CgroupLimits): Promise<Cgroup> {
+    const key = `${limits.memoryBytes} ${limits.tasks}`;
+    const spare = this.spare.get(key)?.pop();
+    if (spare !== undefined) {
+      this.spareCount--;
+      spare.begin();
+      return spare;
+    }
     const name = `call-${++this.made}`;
     const parts = this.trees.map((tree) => ({ ...tree, folder: join(tree.folder, name) }));
-    const group = new Cgroup(parts, () => this.groups.delete(group));
+    const group: Cgroup = new Cgroup(parts, limits, {
+      keep: () => this.keep(key, group),
+      removed: () => this.groups.delete(group),
+    });
     this.groups.add(group);
     try {
-      await group.make(limits);
+      await group.make();
       return group;
     } catch (error) {
       await group.remove();
@@ -234,57 +266,121 @@ export class CgroupHome {
     }
   }
 
+  private keep(key: string, group: Cgroup): boolean {
+    if (this.spareCount >= MAX_SPARE) return false;
+    this.spareCount++;
+    const spare = this.spare.get(key);
+    if (spare === undefined) this.spare.set(key, [group]);
+    else spare.push(group);
+    return true;
+  }
+
   /** Kills what is still in it. */
   async close(): Promise<void> {
+    this.spareCount = MAX_SPARE;
     await Promise.all([...this.groups].map((group) => group.remove()));
     await Promise.all(this.trees.map(({ folder }) => removeFolder(folder)));
   }
 }
 
+/** Long enough for every file that is read as a whole. */
+const BUFFER = Buffer.allocUnsafe(8192);
+/** No number and no list of processes. */
+const UNREADABLE = 'unreadable';
+
+interface CgroupOwner {
+  /** Takes the empty group back for another call. Returns false if it is not wanted. */
+  keep(): boolean;
+  removed(): void;
+}
+
 /** The group of one call, in as many hierarchies as its features need. */
 export class Cgroup {
+  /** The counts and the peak of the calls before, if it was used before. */
+  private before = { oomKills: 0, cpuMs: 0, peakBytes: -1 };
+  /** Open files, by name. */
+  private readonly descriptors = new Map<string, number>();
+
   constructor(
     private readonly parts: readonly CgroupTree[],
-    private readonly onRemoved: () => void,
+    private readonly limits: CgroupLimits,
+    private readonly home: CgroupOwner,
   ) {}
+
+  /** Another call begins. */
+  begin(): void {
+    const part = this.partWith('memory');
+    // Version 2 cannot reset the peak of a group.
+    if (part?.version === 1) writeFileSync(join(part.folder, PEAK_FILE[1]), '0', { flag: 'r+' });
+    this.before = {
+      oomKills: this.allOomKills,
+      cpuMs: this.allCpuMs ?? 0,
+      peakBytes: this.highestBytes ?? -1,
+    };
+  }
 
   /** The files through which a process enters. */
   get entrances(): string[] {
     return this.parts.map(({ folder }) => join(folder, PROCS));
   }
 
-  async make(limits: CgroupLimits): Promise<void> {
-    await Promise.all(this.parts.map((part) => makePart(part, limits)));
+  async make(): Promise<void> {
+    await Promise.all(this.parts.map((part) => makePart(part, this.limits)));
   }
 
   /** How often the kernel killed one of its processes for lack of memory. */
   get oomKills(): number {
-    const part = this.partWith('memory');
-    if (part === undefined) return 0;
-    const file = part.version === 1 ? 'memory.oom_control' : 'memory.events';
-    return numberAfter('oom_kill', join(part.folder, file));
+    return this.allOomKills - this.before.oomKills;
   }
 
-  /** The most memory of its processes together, including the file cache that the kernel counts. */
+  /**
+   * The most memory of its processes together, including the file cache that the kernel counts. Undefined if it is not
+   * known, because a call before used more.
+   */
   get peakBytes(): number | undefined {
-    const part = this.partWith('memory');
-    if (part === undefined) return undefined;
-    const file = part.version === 1 ? 'memory.max_usage_in_bytes' : 'memory.peak';
-    // Older kernels do not have it.
-    const bytes = Number.parseInt(readText(join(part.folder, file)), 10);
-    return Number.isNaN(bytes) ? undefined : bytes;
+    const bytes = this.highestBytes;
+    return bytes !== undefined && bytes > this.before.peakBytes ? bytes : undefined;
   }
 
   /** The CPU time of its processes, including those that ended. */
   get cpuMs(): number | undefined {
+    const all = this.allCpuMs;
+    return all === undefined ? undefined : all - this.before.cpuMs;
+  }
+
+  private get highestBytes(): number | undefined {
+    const part = this.partWith('memory');
+    if (part === undefined) return undefined;
+    // Older kernels do not have it.
+    const bytes = Number.parseInt(this.read(part, PEAK_FILE[part.version]), 10);
+    return Number.isNaN(bytes) ? undefined : bytes;
+  }
+
+  private get allOomKills(): number {
+    const part = this.partWith('memory');
+    if (part === undefined) return 0;
+    return numberAfter(
+      'oom_kill',
+      this.read(part, part.version === 1 ? 'memory.oom_control' : 'memory.events'),
+    );
+  }
+
+  private get allCpuMs(): number | undefined {
     const part = this.partWith('cpu');
     if (part === undefined) return undefined;
-    if (part.version === 2) return numberAfter('usage_usec', join(part.folder, 'cpu.stat')) / 1000;
-    return Number(readText(join(part.folder, 'cpuacct.usage'))) / 1e6;
+    if (part.version === 2) return numberAfter('usage_usec', this.read(part, 'cpu.stat')) / 1000;
+    return Number(this.read(part, 'cpuacct.usage')) / 1e6;
   }
 
   get pids(): number[] {
     return this.parts.length === 0 ? [] : pidsIn(this.parts[0]!.folder);
+  }
+
+  /** Whether it may contain more than this many processes; false if it certainly does not. Cheaper than counting. */
+  mayExceed(processes: number): boolean {
+    const part = this.partWith('pids');
+    // Threads count too.
+    return part === undefined || !(Number(this.read(part, 'pids.current')) <= processes);
   }
 
   /** Kills everything in it: a process cannot leave its group by itself. */
@@ -292,10 +388,42 @@ export class Cgroup {
     for (const { folder } of this.parts) killGroup(folder);
   }
 
+  /** Ends a call: the group is kept for another one if nothing of this one remains, and otherwise removed. */
+  async release(): Promise<void> {
+    if (!this.isEmpty || !this.home.keep()) await this.remove();
+  }
+
   /** Kills everything in it until it is empty, and removes it. */
   async remove(): Promise<void> {
+    for (const descriptor of this.descriptors.values()) closeSync(descriptor);
+    this.descriptors.clear();
     await Promise.all(this.parts.map(({ folder }) => removeFolder(folder)));
-    this.onRemoved();
+    this.home.removed();
+  }
+
+  /** Reads a small file of the group, which stays open for the next time. */
+  private read({ folder }: CgroupTree, name: string): string {
+    try {
+      let descriptor = this.descriptors.get(name);
+      if (descriptor === undefined) {
+        descriptor = openSync(join(folder, name), 'r');
+        this.descriptors.set(name, descriptor);
+      }
+      return BUFFER.toString('latin1', 0, readSync(descriptor, BUFFER, 0, BUFFER.length, 0));
+    } catch {
+      return UNREADABLE;
+    }
+  }
+
+  /** Whether it contains no process and hardly any memory. */
+  private get isEmpty(): boolean {
+    // A process enters all parts before its program starts.
+    if (this.parts.length > 0 && this.read(this.parts[0]!, PROCS) !== '') return false;
+    const { memoryBytes } = this.limits;
+    const part = this.partWith('memory');
+    if (part === undefined || memoryBytes === undefined) return true;
+    const used = this.read(part, part.version === 1 ? 'memory.usage_in_bytes' : 'memory.current');
+    return Number(used) < memoryBytes * SPARE_MEMORY_SHARE;
   }
 
   private partWith(feature: CgroupFeature): CgroupTree | undefined {
@@ -343,16 +471,8 @@ async function writeIfThere(file: string, value: string): Promise<void> {
   });
 }
 
-function numberAfter(name: string, file: string): number {
-  return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(readText(file))?.[1] ?? 0);
-}
-
-function readText(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch {
-    return '';
-  }
+function numberAfter(name: string, text: string): number {
+  return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1] ?? 0);
 }
 
 /** A mounted cgroup hierarchy. */

@@ -187,7 +187,7 @@ class Command {
       this.cause ??= { error: limitFailure(program, end.limit, this.options.limits) };
     // bubblewrap's exit status is that of the command only if it reports that the command ran.
     const isUnknown =
-      end.isSandboxed && end.exitCode !== undefined && !/"exit-code"/.test(this.sandboxReport);
+      end.isStartUncertain && end.exitCode !== undefined && !/"exit-code"/.test(this.sandboxReport);
     const startError =
       end.startError ?? (isUnknown ? this.stderr.text().trim() || 'the sandbox failed' : undefined);
     this.ended({ ...end, startError });

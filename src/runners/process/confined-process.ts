@@ -1,4 +1,4 @@
-import { constants } from 'node:os';
+import { availableParallelism, constants } from 'node:os';
 import { setTimeout, setTimeout as sleep } from 'node:timers/promises';
 import { VolleyError } from '../../core/errors.ts';
 import type { Breach, ProcessUsage, RunLimits } from '../runner.ts';
@@ -68,6 +68,8 @@ export interface ConfinedEnd extends ProcessEnd {
   /** Whether the exit status comes from bubblewrap, which passes on that of the program. */
   readonly isSandboxed: boolean;
   readonly usage: ProcessUsage;
+  /** Whether there is such an exit status without a program having run: bubblewrap may have failed before. */
+  readonly isStartUncertain: boolean;
 }
 
 interface ConfinedSetup {
@@ -78,6 +80,8 @@ interface ConfinedSetup {
   readonly keeps: (feature: CgroupFeature) => boolean;
   readonly limits: RunLimits;
   readonly isSandboxed: boolean;
+  /** Whether its sandbox was there before it. */
+  readonly isEntered: boolean;
   readonly request: LaunchRequest;
   readonly listener: ConfinedListener;
   /** Called when nothing of it remains. */
@@ -86,6 +90,9 @@ interface ConfinedSetup {
 
 /** Reading it costs more than the rest, and disks are slower than memory. */
 const LOOKS_PER_DISK_LOOK = 5;
+/** No disk writes faster: what cannot have been written yet is not counted. */
+const MAX_DISK_MB_PER_MS = 50;
+const CORES = availableParallelism();
 const GONE_LIMIT_MS = 5000;
 const GONE_TICK_MS = 5;
 /** bubblewrap itself, and the first process in its namespace. */
@@ -158,17 +165,23 @@ export class ConfinedProcess {
     if (table.length > 0) this.family = familyOf(this.pid, table);
     const { family } = this;
     const { memoryMb = Infinity, cpuMs = Infinity, processes = Infinity, diskMb = Infinity } = limits;
-    const usedCpuMs = keeps('cpu') ? (cgroup?.cpuMs ?? 0) : sum(family, (entry) => entry.cpuMs);
+    const ageMs = performance.now() - this.startedAt;
+    const usedCpuMs = () => (keeps('cpu') ? (cgroup?.cpuMs ?? 0) : sum(family, (entry) => entry.cpuMs));
     const residentBytes = keeps('memory') ? 0 : sum(family, (entry) => entry.residentBytes);
     this.peakBytes = Math.max(this.peakBytes, residentBytes);
-    if (usedCpuMs > cpuMs) this.stopFor('cpu');
+    if (ageMs * CORES > cpuMs && usedCpuMs() > cpuMs) this.stopFor('cpu');
     else if (residentBytes > memoryMb * 2 ** 20) this.stopFor('memory');
-    else if (diskMb !== Infinity && this.isDiskTurn() && this.writtenBytes() > diskMb * 2 ** 20)
+    else if (
+      ageMs * MAX_DISK_MB_PER_MS > diskMb &&
+      this.isDiskTurn() &&
+      this.writtenBytes() > diskMb * 2 ** 20
+    )
       this.stopFor('disk');
     else if (processes !== Infinity) {
       // The kernel's own limit counts threads and is generous.
-      const count = keeps('pids') ? (cgroup?.pids.length ?? 0) : family.length;
-      if (count - (isSandboxed ? SANDBOX_PROCESSES : 0) > processes) this.stopFor('processes');
+      const max = processes + (isSandboxed ? SANDBOX_PROCESSES : 0);
+      const count = () => (keeps('pids') ? (cgroup?.pids.length ?? 0) : family.length);
+      if (cgroup?.mayExceed(max) !== false && count() > max) this.stopFor('processes');
     }
   }
 
@@ -189,14 +202,14 @@ export class ConfinedProcess {
   }
 
   private async finish(end: ProcessEnd): Promise<ConfinedEnd> {
-    const { cgroup, cleanUp, isSandboxed } = this.setup;
+    const { cgroup, cleanUp, isSandboxed, isEntered } = this.setup;
     this.endWatch();
     const limit = this.limit ?? this.limitBehind(end);
     const usage = this.usageOf(end);
     this.killFamily();
-    await Promise.all([cgroup?.remove(), this.familyGone()]);
+    await Promise.all([cgroup?.release(), this.familyGone()]);
     const breaches = await cleanUp();
-    return { ...end, limit, isSandboxed, breaches, usage };
+    return { ...end, limit, isSandboxed, isStartUncertain: isSandboxed && !isEntered, breaches, usage };
   }
 
   private usageOf(end: ProcessEnd): ProcessUsage {
@@ -214,10 +227,11 @@ export class ConfinedProcess {
     const { cgroup, limits, isSandboxed } = this.setup;
     if ((cgroup?.oomKills ?? 0) > 0) return 'memory';
     const { signal } = signalled({ ...end, isSandboxed });
-    const usedMs = cgroup?.cpuMs ?? end.cpuMs ?? 0;
     if (signal === 'SIGXFSZ') return 'disk';
-    const isCpu = signal === 'SIGXCPU' || (signal === 'SIGKILL' && usedMs >= (limits.cpuMs ?? Infinity));
-    return isCpu ? 'cpu' : undefined;
+    if (signal === 'SIGXCPU') return 'cpu';
+    if (signal !== 'SIGKILL') return undefined;
+    const usedMs = cgroup?.cpuMs ?? end.cpuMs ?? 0;
+    return usedMs >= (limits.cpuMs ?? Infinity) ? 'cpu' : undefined;
   }
 
   private killFamily(): void {

@@ -9,6 +9,7 @@ import { type Diagnosis, findSupport, type LayerName, type Support } from './dia
 import type { Launcher } from './launcher.ts';
 import { UsageWatch } from './memory-watch.ts';
 import { PRIVATE_TMP, sandboxArguments } from './sandbox.ts';
+import { SharedSandboxes } from './shared-sandboxes.ts';
 
 const NAME = /^volley-(\d+)-(\d+)-[A-Za-z0-9]{6}$/;
 
@@ -66,6 +67,8 @@ interface ConfinedRequest {
 const TASKS_PER_PROCESS = 16;
 const DEFAULT_TEMPORARY_MB = 1024;
 const CHANNEL = 3;
+/** How the launcher's message begins if a process could not enter a kept sandbox. */
+const NOT_ENTERED = 'sandbox: ';
 /** What `required` means. Limits on all processes together are enforced by cgroups or by polling. */
 const REQUIRED: readonly (readonly LayerName[])[] = [
   ['namespaces'],
@@ -83,7 +86,11 @@ export class Confinement {
   private finding: Promise<Support> | undefined;
   private accounts: Promise<string> | undefined;
 
-  constructor(private readonly launcher: Launcher) {}
+  private readonly shared: SharedSandboxes;
+
+  constructor(private readonly launcher: Launcher) {
+    this.shared = new SharedSandboxes(launcher);
+  }
 
   /** What this system supports; probed once. */
   support(): Promise<Support> {
@@ -104,7 +111,8 @@ export class Confinement {
     let cgroup: Cgroup | undefined;
     let guarded: GuardedRun | undefined;
     let accounts: string | undefined;
-    let argv: readonly [string, ...string[]];
+    let argv = request.argv;
+    let shared: number | undefined;
     try {
       if (bubblewrap !== undefined) {
         this.accounts ??= makeAccounts();
@@ -114,40 +122,42 @@ export class Confinement {
       if (sandbox.mode !== 'off') guarded = await sandbox.guard?.begin(bubblewrap !== undefined);
       // The sandbox has its own temporary folder, which vanishes with it.
       if (bubblewrap === undefined && request.home === 'private') folder = await makeTemporaryFolder();
-      argv =
-        bubblewrap === undefined
-          ? request.argv
-          : ([
-              ...sandboxArguments(bubblewrap, {
-                policy: sandbox,
-                covers: guarded?.covers ?? [],
-                accounts,
-                code: request.code,
-                cwd: request.cwd,
-                temporaryBytes: (limits.memoryMb ?? DEFAULT_TEMPORARY_MB) * 2 ** 20,
-                statusDescriptor: request.channel === 'sandbox' ? CHANNEL : undefined,
-              }),
-              ...request.argv,
-            ] as [string, ...string[]]);
       cgroup = await support.cgroups?.create(cgroupLimits(limits));
+      if (bubblewrap !== undefined) {
+        const visible = {
+          policy: sandbox,
+          covers: guarded?.covers ?? [],
+          accounts,
+          code: request.code,
+          cwd: request.cwd,
+          temporaryBytes: (limits.memoryMb ?? DEFAULT_TEMPORARY_MB) * 2 ** 20,
+          statusDescriptor: request.channel === 'sandbox' ? CHANNEL : undefined,
+        };
+        shared = this.shared.find(bubblewrap, visible);
+        if (shared === undefined)
+          argv = [...sandboxArguments(bubblewrap, visible), ...argv] as unknown as typeof argv;
+      }
     } catch (cause) {
       await removeFolder(folder);
+      await cgroup?.remove();
       await guarded?.end();
       if (cause instanceof VolleyError && cause.code === 'PATH_PROTECTED') throw cause;
       throw notStarted(request.argv[0], cause);
     }
     const place = folder ?? (bubblewrap && PRIVATE_TMP);
     const home = place === undefined ? {} : { HOME: place, TMPDIR: place };
-    return new ConfinedProcess({
+    const process = new ConfinedProcess({
       launcher: this.launcher,
       watch: this.watch,
       cgroup,
       keeps: (feature) => support.cgroups?.has(feature) === true,
       limits,
       isSandboxed: bubblewrap !== undefined,
+      isEntered: shared !== undefined,
       request: {
         argv,
-        cwd: bubblewrap === undefined ? request.cwd : '/',
+        cwd: bubblewrap === undefined || shared !== undefined ? request.cwd : '/',
+        ...(shared !== undefined && { sandbox: shared }),
         env: request.home === 'user' ? { ...request.env, ...home } : { ...home, ...request.env },
         limits: {
           ...(limits.cpuMs !== undefined && { cpuSeconds: Math.ceil(limits.cpuMs / 1000) }),
@@ -156,7 +166,7 @@ export class Confinement {
         },
         cgroups: cgroup?.entrances ?? [],
         input: request.input,
-        channel: request.channel === 'program' || bubblewrap !== undefined,
+        channel: request.channel === 'program' || (bubblewrap !== undefined && shared === undefined),
       },
       listener,
       cleanUp: async () => {
@@ -166,10 +176,16 @@ export class Confinement {
         return bubblewrap !== undefined && sandbox.write.length === 0 ? [] : breaches;
       },
     });
+    if (shared !== undefined)
+      void process.ended.then(({ startError }) => {
+        if (startError?.startsWith(NOT_ENTERED)) this.shared.discard(shared);
+      });
+    return process;
   }
 
   /** Call it when nothing runs any more. */
   async close(): Promise<void> {
+    this.shared.close();
     const support = await this.finding;
     await support?.cgroups?.close();
     await removeFolder(await this.accounts?.catch(() => undefined));

@@ -86,6 +86,20 @@ export async function trySandbox(launcher: Launcher): Promise<SandboxTrial> {
   return failed(problem, ALLOW);
 }
 
+/** What a kept sandbox does not isolate, if anything. */
+export async function weaknessInside(
+  launcher: Launcher,
+  sandbox: number,
+  policy: { readonly network: boolean },
+): Promise<string | undefined> {
+  const trial = await runTrial(launcher, {
+    argv: ['/bin/sh', '-c', LOOK_AROUND],
+    env: { PATH: SYSTEM_PATH, LC_ALL: 'C' },
+    sandbox,
+  });
+  return problemOf(trial) ?? weakness(trial.stdout, policy);
+}
+
 /** The absolute path, so that a call with another PATH uses the same one. */
 function findProgram(name: string): string | undefined {
   const folders = (process.env['PATH'] ?? '/usr/bin:/bin').split(delimiter).filter(isAbsolute);
@@ -93,12 +107,13 @@ function findProgram(name: string): string | undefined {
 }
 
 /** What the sandbox does not isolate, if anything. */
-function weakness(report: string): string | undefined {
+function weakness(report: string, policy = { network: false }): string | undefined {
   const lines = report.trim().split('\n');
   if (lines.length !== 5) return 'its inside could not be inspected';
   const [pid, net, mnt, capabilities, settings] = lines;
   if (pid === readlinkSync('/proc/self/ns/pid')) return "it shares the host's processes";
-  if (net === readlinkSync('/proc/self/ns/net')) return 'it shares the network of the host';
+  if (!policy.network && net === readlinkSync('/proc/self/ns/net'))
+    return 'it shares the network of the host';
   if (mnt === readlinkSync('/proc/self/ns/mnt')) return 'it shares the folders of the host';
   if (!/^0+$/.test(capabilities ?? '')) return `a process in it has capabilities (${capabilities})`;
   return settings === 'protected' ? undefined : "a process in it can change the kernel's settings";

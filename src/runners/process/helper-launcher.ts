@@ -1,6 +1,6 @@
 import { VolleyError } from '../../core/errors.ts';
 import { Helper, type HelperCommand } from './helper.ts';
-import type { LaunchedProcess, Launcher, LaunchListener, LaunchRequest } from './launcher.ts';
+import type { LaunchedProcess, Launcher, LaunchListener, LaunchRequest, OwnFolders } from './launcher.ts';
 import { withShellLimits } from './shell-limits.ts';
 import { SpawnLauncher } from './spawn-launcher.ts';
 
@@ -12,6 +12,7 @@ export class HelperLauncher implements Launcher {
   private helper: Helper | undefined;
   private isUnusable = false;
   private isClosed = false;
+  private lastSandbox = 0;
   /** Settles when the helper and everything it launched are gone. */
   private dealtWith: Promise<void> | undefined;
 
@@ -36,6 +37,22 @@ export class HelperLauncher implements Launcher {
     if (this.isUnusable) return this.substitute.launch(request, listener);
     if (this.command.mode === 'portable') request = withShellLimits(request);
     return this.current().launch(request, listener);
+  }
+
+  keepSandbox(pid: number, own: OwnFolders): number | undefined {
+    if (this.helper?.isReady !== true || this.command.mode === 'portable') return undefined;
+    // Never used again, not even by the next helper.
+    const id = ++this.lastSandbox;
+    this.helper.keepSandbox(id, pid, own);
+    return id;
+  }
+
+  hasSandbox(id: number): boolean {
+    return this.helper?.sandboxes.has(id) === true;
+  }
+
+  dropSandbox(id: number): void {
+    this.helper?.dropSandbox(id);
   }
 
   async close(): Promise<void> {

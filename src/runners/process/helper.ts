@@ -9,6 +9,7 @@ import {
   type Launcher,
   type LaunchListener,
   type LaunchRequest,
+  type OwnFolders,
   type ProcessEnd,
 } from './launcher.ts';
 import { requestProblem } from './shell-limits.ts';
@@ -153,7 +154,7 @@ function decodeEnd(payload: Buffer): ProcessEnd {
 /** Payload length, launch id, type. The header of launcher.pl documents the payload of each type. */
 const HEADER_BYTES = 9;
 
-type FrameToHelper = 'L' | 'W' | 'E' | 'K';
+type FrameToHelper = 'L' | 'W' | 'E' | 'K' | 'B' | 'D';
 type FrameFromHelper = 'H' | 'S' | 'O' | 'R' | 'C' | 'A' | 'X';
 
 export function encodeHelperFrame(id: number, type: FrameToHelper, payload: Buffer): Buffer {
@@ -164,14 +165,19 @@ export function encodeHelperFrame(id: number, type: FrameToHelper, payload: Buff
 }
 
 function encodeLaunch(id: number, request: LaunchRequest): Buffer {
-  const { argv, cwd, env, limits, cgroups } = request;
-  const parts = [cwd, (request.input ? 'i' : '') + (request.channel ? 'c' : ''), limitText(limits)];
+  const { argv, cwd, env, limits, cgroups, sandbox } = request;
+  const flags = (request.input ? 'i' : '') + (request.channel ? 'c' : '');
+  const parts = [cwd, flags, sandbox === undefined ? '' : String(sandbox), limitText(limits)];
   parts.push(String(cgroups.length), ...cgroups, String(argv.length), ...argv);
   for (const name in env) if (!KEPT_VARIABLES.has(name)) parts.push(`${name}=${env[name]}`);
+  return encodeStrings(id, 'L', parts);
+}
+
+function encodeStrings(id: number, type: FrameToHelper, parts: readonly string[]): Buffer {
   let length = 0;
   for (const part of parts) length += 4 + Buffer.byteLength(part);
   const frame = Buffer.allocUnsafe(HEADER_BYTES + length);
-  writeHeader(frame, length, id, 'L');
+  writeHeader(frame, length, id, type);
   let at = HEADER_BYTES;
   for (const part of parts) {
     const written = frame.write(part, at + 4);
@@ -259,6 +265,8 @@ export class Helper {
   isReady = false;
   /** Settles when the process is gone, with the reason. */
   readonly gone: Promise<string>;
+  /** The ids of those it keeps. */
+  readonly sandboxes = new Set<number>();
   private readonly launches = new Map<number, HelperLaunch>();
   private readonly child: ChildProcessWithoutNullStreams;
   private lastId = 0;
@@ -310,6 +318,16 @@ export class Helper {
     if (problem === undefined) this.send(encodeLaunch(id, request));
     else queueMicrotask(() => this.refuse(id, problem));
     return launch;
+  }
+
+  keepSandbox(id: number, pid: number, { tmpBytes, sharedMemoryBytes, network, belowTmp }: OwnFolders): void {
+    const sizes = [tmpBytes === undefined ? '' : String(tmpBytes), String(sharedMemoryBytes)];
+    this.sandboxes.add(id);
+    this.send(encodeStrings(id, 'B', [String(pid), ...sizes, network ? 'n' : '', ...belowTmp]));
+  }
+
+  dropSandbox(id: number): void {
+    if (this.sandboxes.delete(id)) this.send(encodeHelperFrame(id, 'D', EMPTY));
   }
 
   /** The unfinished launches, for another launcher to take over. */

@@ -11,8 +11,12 @@
 #
 #   to the helper
 #     L launch       strings, each after its length (32 bits): directory; flags, of which `i` opens the input and `c`
-#                    descriptor 3; limits as `name=number …`; the number of cgroup files, and these; the number of
-#                    arguments, and these; then the environment as NAME=value
+#                    descriptor 3; id of the sandbox, if any; limits as `name=number …`; the number of cgroup files, and
+#                    these; the number of arguments, and these; then the environment as NAME=value
+#     B sandbox      the id is that of the sandbox; strings: id of a process in it; size of /tmp in bytes, or nothing if
+#                    /tmp is a folder of the host; size of /dev/shm; `n` for a network of its own; then the mounts below
+#                    /tmp
+#     D drop         the id is that of the sandbox, which is used no more
 #     W input        bytes for the program's input
 #     E end of input
 #     K kill         the number of the signal as a byte; goes to the whole group
@@ -37,16 +41,42 @@ sub SIGKILL()     { 9 }
 sub WNOHANG()     { 1 }
 sub F_GETFL()     { 3 }
 sub F_SETFL()     { 4 }
+sub O_PATH()      { 010000000 }
+sub O_CLOEXEC()   { 02000000 }
+
+# Of namespaces, mounts and privileges.
+sub CLOSE_RANGE_CLOEXEC() { 4 }
+sub CLONE_NEWNS()         { 0x00020000 }
+sub CLONE_NEWCGROUP()     { 0x02000000 }
+sub CLONE_NEWUTS()        { 0x04000000 }
+sub CLONE_NEWIPC()        { 0x08000000 }
+sub CLONE_NEWUSER()       { 0x10000000 }
+sub CLONE_NEWPID()        { 0x20000000 }
+sub CLONE_NEWNET()        { 0x40000000 }
+sub NS_GET_USERNS()       { 0xb701 }
+sub MS_RDONLY()           { 1 }
+sub MS_NOSUID()           { 2 }
+sub MS_NODEV()            { 4 }
+sub MS_NOEXEC()           { 8 }
+sub MS_REMOUNT()          { 32 }
+sub MS_BIND()             { 4096 }
+sub MS_REC()              { 16384 }
+sub PR_SET_DUMPABLE()     { 4 }
+sub PR_CAPBSET_DROP()     { 24 }
+sub PR_SET_NO_NEW_PRIVS() { 38 }
+sub PR_CAP_AMBIENT()      { 47 }
+sub LAST_CAPABILITY()     { 63 }
+sub EINVAL()              { 22 }
 
 # Numbers of Linux system calls, and of its resource limits.
 my %CALLS = (
     x86_64 => {
         prlimit => 302, prctl => 157, dup3 => 292, clock => 228, sigprocmask => 14, signalfd => 289, close => 3,
-        close_range => 436,
+        close_range => 436, setns => 308, unshare => 272, mount => 165, capset => 126, exit_group => 231,
     },
     aarch64 => {
         prlimit => 261, prctl => 167, dup3 => 24, clock => 113, sigprocmask => 135, signalfd => 74, close => 57,
-        close_range => 436,
+        close_range => 436, setns => 268, unshare => 97, mount => 40, capset => 91, exit_group => 94,
     },
 );
 my %RESOURCES = (cpu => 0, file => 1, data => 2, core => 4, processes => 6, open => 7);
@@ -80,6 +110,9 @@ my $own_pid = $$;
 my $own_open;          # the limits for open files that this process had, as the kernel takes them
 my %hard_limits;       # by name: what cannot be exceeded
 my %limit_plans;       # by the text of the limits
+my $has_close_range;
+my %sandboxes;         # by id: what open_sandbox() gives
+my $leader;            # in a child: its process id as the other side knows it
 
 close_inherited();
 open my $null, '+<', '/dev/null' or die "/dev/null: $!";
@@ -143,6 +176,8 @@ sub handle_input {
         my $payload = substr $in, $at + 9, $length;
         $at += 9 + $length;
         if ($type eq 'L') { launch($id, $payload); next }
+        if ($type eq 'B') { $sandboxes{$id} = open_sandbox($payload); next }
+        if ($type eq 'D') { delete $sandboxes{$id}; next }
         my $job = $jobs{$id} or next;
         if ($type eq 'K') { kill ord $payload, -$job->{pid} if $job->{group} }
         elsif ($type eq 'W') { take_input($job, $payload) }
@@ -167,7 +202,7 @@ sub shut_down {
 
 sub launch {
     my ($id, $payload) = @_;
-    my ($cwd, $flags, $limits, @rest) = unpack '(V/a*)*', $payload;
+    my ($cwd, $flags, $sandbox, $limits, @rest) = unpack '(V/a*)*', $payload;
     my @cgroups = splice @rest, 0, shift @rest;
     my @argv    = splice @rest, 0, shift @rest;
     my $names   = join "\0", @rest;
@@ -190,7 +225,7 @@ sub launch {
     }
     my $pid = fork;
     return refuse($id, "no process could be made: $!") if !defined $pid;
-    run_child($cwd, $plan, \@cgroups, \@argv, $input_reader || $null, @writers) if !$pid;
+    run_child($cwd, $sandbox, $plan, \@cgroups, \@argv, $input_reader || $null, @writers) if !$pid;
 
     # Also done by the child: whoever comes first makes the group before it is needed.
     setpgrp $pid, $pid;
@@ -214,22 +249,27 @@ sub refuse {
 
 # Becomes the program. Whatever fails on the way is told through the pipe for failures.
 sub run_child {
-    my ($cwd, $plan, $cgroups, $argv, @streams) = @_;
+    my ($cwd, $sandbox, $plan, $cgroups, $argv, @streams) = @_;
+    $leader = $$;
     setpgrp 0, 0;
     for my $file (@$cgroups) {
         open my $cgroup, '>', $file or fail_child("the cgroup $file cannot be entered: $!");
         defined syswrite $cgroup, $$ or fail_child("the cgroup $file cannot be entered: $!");
     }
-    chdir $cwd or fail_child("the folder $cwd cannot be entered: $!");
+    enter_sandbox($sandboxes{$sandbox}) if length $sandbox;
+    chdir $cwd or fail_child(length $sandbox ? "sandbox: $cwd: $!" : "the folder $cwd cannot be entered: $!");
     for my $target (0 .. $#streams) { copy_descriptor(fileno $streams[$target], $target) }
     if ($calls) {
-        # The death of this helper is the death of the program. It may have died before this call.
-        syscall $calls->{prctl}, 1, SIGKILL, 0, 0, 0;
-        exit NOT_STARTED if getppid != $own_pid;
+        die_with_helper() if !length $sandbox;
         for my $limit (@$plan) {
             next if syscall($calls->{prlimit}, 0, $limit->[1], $limit->[2], 0) == 0;
             fail_child("the limit $limit->[0] cannot be set: $!");
         }
+    }
+    if (length $sandbox) {
+        # All of them are closed on exec anyway.
+        syscall $calls->{close_range}, scalar @streams, 0x7fffffff, CLOSE_RANGE_CLOEXEC;
+        drop_privileges();
     }
     # A signal that came in the meantime is delivered here.
     set_blocked_signals();
@@ -238,10 +278,183 @@ sub run_child {
     exec { $argv->[0] } @$argv or fail_child("$argv->[0]: $!");
 }
 
+# The death of this helper is the death of its child. It may have died before this call.
+sub die_with_helper {
+    syscall $calls->{prctl}, 1, SIGKILL, 0, 0, 0;
+    exit NOT_STARTED if getppid != $own_pid;
+}
+
 sub fail_child {
     my ($reason) = @_;
-    syswrite $failure_writer, pack 'Vv/a*', $$, substr $reason, 0, 1000;
-    exit NOT_STARTED;
+    syswrite $failure_writer, pack 'Vv/a*', $leader, substr $reason, 0, 1000;
+    end_now(NOT_STARTED);
+}
+
+# Without the work that perl does at its end.
+sub end_now {
+    my ($status) = @_;
+    syscall $calls->{exit_group}, $status if $calls;
+    exit $status;
+}
+
+# ---- sandboxes
+#
+# bubblewrap makes the folders of a sandbox once. The mount namespace is kept here, by its descriptor, for all calls with
+# the same folders. Each call gets namespaces of its own for processes, mounts, network, IPC, host name and users, a fresh
+# /proc, /tmp, /dev/shm and /dev/pts, and no capabilities, as if bubblewrap had been started for it.
+
+# Keeps the mount namespace of a process, and the user namespace that owns it.
+sub open_sandbox {
+    my ($pid, $tmp_size, $shm_size, $flags, @kept) = unpack '(V/a*)*', $_[0];
+    my $sandbox = { tmp => $tmp_size, shm => $shm_size, network => scalar $flags =~ /n/, kept => \@kept };
+    return { problem => 'this kernel has no close_range' } if !$has_close_range;
+    open my $mounts, '<', "/proc/$pid/ns/mnt" or return { problem => "its mount namespace: $!" };
+    my $users = ioctl $mounts, NS_GET_USERNS, 0 or return { problem => "its user namespace: $!" };
+    open my $handle, '<&=', $users or return { problem => "its user namespace: $!" };
+    return { %$sandbox, mounts => $mounts, users => $handle };
+}
+
+# Returns in the program's process. Two more stay outside of it, as with bubblewrap: this one, which waits for the first
+# process of the namespace, and that first process, which waits for everything else.
+sub enter_sandbox {
+    my ($sandbox) = @_;
+    fail_child('sandbox: ' . ($sandbox ? $sandbox->{problem} : 'unknown')) if !$sandbox || $sandbox->{problem};
+    my ($user, $group) = ($<, $( + 0);
+    opendir my $proc, '/proc' or fail_sandbox('/proc');
+    pipe my $go_reader, my $go_writer or fail_sandbox('pipe');
+    enter_namespace($sandbox->{users}, CLONE_NEWUSER);
+    enter_namespace($sandbox->{mounts}, CLONE_NEWNS);
+    die_with_helper();
+    # What this process remembers of other calls is not for the program.
+    syscall $calls->{prctl}, PR_SET_DUMPABLE, 0, 0, 0, 0;
+    my $namespaces = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
+    $namespaces |= CLONE_NEWNET if $sandbox->{network};
+    syscall($calls->{unshare}, $namespaces) == 0 or fail_sandbox('unshare');
+
+    my $first = fork // fail_sandbox('fork');
+    if ($first) {
+        syswrite $go_writer, '.';
+        syscall $calls->{close_range}, 0, 0x7fffffff, 0;
+        waitpid $first, 0;
+        end_now($? & 127 ? 128 + ($? & 127) : $? >> 8);
+    }
+    close $go_writer;
+    mount_own_folders($sandbox);
+    raise_loopback() if $sandbox->{network};
+    limit_users($proc, $user, $group);
+    # Only now: a change of privileges may undo it.
+    syscall $calls->{prctl}, 1, SIGKILL, 0, 0, 0;
+    # Its parent may have died before that call.
+    sysread $go_reader, my $go, 1 or end_now(NOT_STARTED);
+
+    my $program = fork // fail_sandbox('fork');
+    return if !$program;
+    syscall $calls->{close_range}, 0, 0x7fffffff, 0;
+    drop_capabilities();
+    while ((my $pid = wait) != -1) {
+        end_now($? & 127 ? 128 + ($? & 127) : $? >> 8) if $pid == $program;
+    }
+    end_now(NOT_STARTED);
+}
+
+sub fail_sandbox {
+    my ($what) = @_;
+    fail_child("sandbox: $what: $!");
+}
+
+sub enter_namespace {
+    my ($handle, $kind) = @_;
+    syscall($calls->{setns}, fileno $handle, $kind) == 0 or fail_sandbox('setns');
+}
+
+sub mount_own_folders {
+    my ($sandbox) = @_;
+    my $mask = umask 0;
+    mount_at('proc', '/proc', 'proc', MS_NOSUID | MS_NODEV | MS_NOEXEC);
+    # Root's uid alone is enough to write to these.
+    for my $path ('/proc/sys', '/proc/sysrq-trigger', '/proc/irq', '/proc/bus') {
+        next if !-e $path;
+        mount_at($path, $path, '', MS_BIND | MS_REC);
+        mount_at('', $path, '', MS_BIND | MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC);
+    }
+    mount_at('tmpfs', '/dev/shm', 'tmpfs', MS_NOSUID | MS_NODEV, "mode=0755,size=$sandbox->{shm}");
+    mount_at('devpts', '/dev/pts', 'devpts', MS_NOSUID | MS_NOEXEC, 'newinstance,ptmxmode=0666,mode=620');
+    mount_tmp($sandbox) if length $sandbox->{tmp};
+    umask $mask;
+}
+
+# An empty /tmp, in which the folders of the policy are mounted again.
+sub mount_tmp {
+    my ($sandbox) = @_;
+    my @kept = map {
+        sysopen my $handle, $_, O_PATH | O_CLOEXEC or fail_sandbox($_);
+        [$_, $handle, -d $handle];
+    } @{ $sandbox->{kept} };
+    mount_at('tmpfs', '/tmp', 'tmpfs', MS_NOSUID | MS_NODEV, "mode=1777,size=$sandbox->{tmp}");
+    for my $each (@kept) {
+        my ($path, $handle, $is_folder) = @$each;
+        make_folders($path =~ m{^(.*)/});
+        if ($is_folder) { mkdir $path, 0755 }
+        else            { open my $file, '>', $path or fail_sandbox($path) }
+        mount_at('/proc/self/fd/' . fileno $handle, $path, '', MS_BIND | MS_REC);
+    }
+}
+
+sub make_folders {
+    my ($path) = @_;
+    return if -d $path;
+    make_folders($path =~ m{^(.*)/});
+    mkdir $path, 0700 or fail_sandbox($path);
+}
+
+sub mount_at {
+    my ($source, $target, $type, $flags, $options) = @_;
+    $options //= '';
+    syscall($calls->{mount}, $source, $target, $type, $flags, $options) == 0 or fail_sandbox($target);
+}
+
+sub raise_loopback {
+    socket my $socket, 2, 2, 0 or fail_sandbox('loopback');
+    my $request = pack 'a16 s x22', 'lo', 0x41;
+    ioctl $socket, 0x8914, $request or fail_sandbox('loopback');
+}
+
+# The program has its user's id in a namespace that owns nothing, and can make no further one.
+sub limit_users {
+    my ($proc, $user, $group) = @_;
+    my ($outer_user, $outer_group) = ($<, $( + 0);
+    syscall($calls->{unshare}, CLONE_NEWUSER) == 0 or fail_sandbox('user namespace');
+    # Only then do these files belong to this process.
+    syscall $calls->{prctl}, PR_SET_DUMPABLE, 1, 0, 0, 0;
+    write_to('/proc/self/setgroups', 'deny');
+    write_to('/proc/self/uid_map', "$user $outer_user 1");
+    write_to('/proc/self/gid_map', "$group $outer_group 1");
+    syscall $calls->{prctl}, PR_SET_DUMPABLE, 0, 0, 0, 0;
+    chdir $proc or fail_sandbox('/proc');
+    write_to('sys/user/max_user_namespaces', '0');
+    chdir '/';
+}
+
+sub write_to {
+    my ($file, $text) = @_;
+    open my $handle, '>', $file or fail_sandbox($file);
+    defined syswrite $handle, $text or fail_sandbox($file);
+}
+
+sub drop_privileges {
+    for my $capability (0 .. LAST_CAPABILITY) {
+        next if syscall($calls->{prctl}, PR_CAPBSET_DROP, $capability, 0, 0, 0) == 0;
+        last if $! == EINVAL;    # this kernel has no more
+        fail_sandbox('capabilities');
+    }
+    syscall $calls->{prctl}, PR_CAP_AMBIENT, 4, 0, 0, 0;
+    drop_capabilities();
+}
+
+sub drop_capabilities {
+    my ($header, $none) = (pack('Ll', 0x20080522, 0), pack 'L6', (0) x 6);
+    syscall($calls->{capset}, $header, $none) == 0 or fail_sandbox('capset');
+    syscall($calls->{prctl}, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 or fail_sandbox('no_new_privs');
 }
 
 # ---- streams
@@ -385,7 +598,8 @@ sub kill_strays {
 # Closes what this process was given besides its three streams: a program that inherited a folder of the host would find
 # its way out of every sandbox through it. What is opened from here on is closed when a program starts.
 sub close_inherited {
-    return if $calls && syscall($calls->{close_range}, 3, 0x7fffffff, 0) == 0;
+    $has_close_range = $calls && syscall($calls->{close_range}, 3, 0x7fffffff, 0) == 0;
+    return if $has_close_range;
     # An old kernel, or another system.
     opendir my $list, -d '/proc/self/fd' ? '/proc/self/fd' : '/dev/fd' or return;
     my @descriptors = map { $_ + 0 } grep { /^\d+$/ && $_ > 2 } readdir $list;

@@ -20,8 +20,21 @@ export interface LaunchRequest {
   readonly cgroups: readonly string[];
   /** Whether its input comes from `write()`; otherwise it is empty. */
   readonly input: boolean;
+  /** The sandbox it runs in: an id of {@link Launcher.keepSandbox}. */
+  readonly sandbox?: number;
   /** Whether the program can write messages to descriptor 3, apart from its output. */
   readonly channel: boolean;
+}
+
+/** What each call in a kept sandbox gets for itself. */
+export interface OwnFolders {
+  /** The size of `/tmp`; undefined if it is the host's. */
+  readonly tmpBytes: number | undefined;
+  readonly sharedMemoryBytes: number;
+  /** Whether it has a network of its own, which is only the loopback interface. */
+  readonly network: boolean;
+  /** The mounts below `/tmp`. */
+  readonly belowTmp: readonly string[];
 }
 
 export type OutputStream = 'stdout' | 'stderr' | 'channel';
@@ -68,6 +81,13 @@ export interface Launcher {
   prepare(): void;
   /** Never throws for an invalid request; `ended` reports it. */
   launch(request: LaunchRequest, listener: LaunchListener): LaunchedProcess;
+  /**
+   * Keeps the folders of the sandbox that a process is in, for further launches, and returns its id. Each launch gets its
+   * own namespaces in it. Undefined if this launcher cannot do that.
+   */
+  keepSandbox(pid: number, own: OwnFolders): number | undefined;
+  hasSandbox(id: number): boolean;
+  dropSandbox(id: number): void;
   /** Kills everything; afterwards nothing can be launched. */
   close(): Promise<void>;
 }

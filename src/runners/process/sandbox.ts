@@ -1,6 +1,7 @@
 import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
 import type { Cover, SandboxPolicy } from '../runner.ts';
+import type { OwnFolders } from './launcher.ts';
 
 /** How bubblewrap is called on this machine; found by testing. */
 export interface Bubblewrap {
@@ -79,6 +80,59 @@ export function sandboxArguments({ program, userFlags }: Bubblewrap, request: Sa
     ...(existsSync(cwd) ? ['--dir', cwd, '--chdir', cwd] : ['--chdir', PRIVATE_TMP]),
     ...['--remount-ro', '/', '--'],
   ];
+}
+
+/** A sandbox whose folders are mounted once, for many calls. */
+export interface SharedSandbox {
+  /** Makes the folders; a program must follow. It reports to descriptor 3. */
+  readonly argv: readonly [string, ...string[]];
+  /** What is mounted. If one of these is replaced, a sandbox made before shows something else. */
+  readonly sources: readonly string[];
+  readonly own: OwnFolders;
+}
+
+/** Undefined if calls with these folders cannot share them. */
+export function sharedSandbox({ program }: Bubblewrap, request: SandboxRequest): SharedSandbox | undefined {
+  const { policy, covers = [], cwd, temporaryBytes } = request;
+  const all = mounts(request);
+  const isHosts = (path: string) => all.some((mount) => mount.path === path && mount.isOfHost);
+  const isOwn = (path: string) => /^\/(proc|dev)(\/|$)/.test(path);
+  if (all.some(({ path, isOfHost }) => isOfHost && isOwn(path)) || isOwn(cwd)) return undefined;
+  const isCwdShown = nearest(cwd, new Map(all.map((mount) => [mount.path, mount])))?.isOfHost === true;
+  if (!isCwdShown && isInTmp(cwd)) return undefined;
+  return {
+    argv: [
+      ...[program, '--unshare-user', '--unshare-pid', '--die-with-parent', '--cap-drop', 'ALL'],
+      ...['--json-status-fd', '3', ...all.flatMap(({ flags }) => flags)],
+      ...(isCwdShown ? [] : ['--dir', cwd]),
+      ...['--chdir', '/', '--remount-ro', '/', '--'],
+    ] as unknown as [string, ...string[]],
+    sources: [
+      ...all.flatMap(({ flags, isOfHost }) => (isOfHost && flags[0]!.includes('bind') ? flags[1]! : [])),
+      ...covers.map(({ path }) => path),
+    ],
+    own: {
+      tmpBytes: isHosts(PRIVATE_TMP) ? undefined : temporarySize(temporaryBytes, 1 - SHARED_MEMORY_SHARE),
+      sharedMemoryBytes: temporarySize(temporaryBytes, SHARED_MEMORY_SHARE),
+      network: !policy.network,
+      belowTmp: outermost(all.map(({ path }) => path).filter(isInTmp)),
+    },
+  };
+}
+
+function isInTmp(path: string): boolean {
+  return path.startsWith(`${PRIVATE_TMP}/`);
+}
+
+/** The paths that are not inside another; the outer ones come first. */
+function outermost(paths: readonly string[]): string[] {
+  const found: string[] = [];
+  for (const path of paths) if (!found.some((outer) => path.startsWith(`${outer}/`))) found.push(path);
+  return found;
+}
+
+function temporarySize(temporaryBytes: number, share: number): number {
+  return Math.max(1, Math.floor(temporaryBytes * share));
 }
 
 interface Mount {
@@ -176,7 +230,7 @@ function depthOf(path: string): number {
 }
 
 function privateMounts(temporaryBytes: number): Mount[] {
-  const size = (share: number) => ['--size', String(Math.max(1, Math.floor(temporaryBytes * share)))];
+  const size = (share: number) => ['--size', String(temporarySize(temporaryBytes, share))];
   const dev = ['--dev', '/dev', ...size(SHARED_MEMORY_SHARE), '--tmpfs', '/dev/shm', '--remount-ro', '/dev'];
   const temporary = [...size(1 - SHARED_MEMORY_SHARE), '--perms', '1777', '--tmpfs', PRIVATE_TMP];
   return [

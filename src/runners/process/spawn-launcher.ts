@@ -175,6 +175,14 @@ export class SpawnLauncher implements Launcher {
     return launch;
   }
 
+  keepSandbox(): undefined {}
+
+  hasSandbox(): boolean {
+    return false;
+  }
+
+  dropSandbox(): void {}
+
   async close(): Promise<void> {
     this.isClosed = true;
     if (this.launches.size > 0) {

@@ -1,4 +1,11 @@
-import { Lexer, Parser } from 'yaml';
+import { createRequire } from 'node:module';
+
+const load = createRequire(import.meta.url);
+
+/** The parser of YAML, loaded with the first YAML text: it has many files. */
+export function loadYaml(): typeof import('yaml') {
+  return load('yaml') as typeof import('yaml');
+}
 
 /**
  * The offset at which a YAML text is nested deeper than `max` levels, if it is. Check this before parsing: the parser is
@@ -6,6 +13,7 @@ import { Lexer, Parser } from 'yaml';
  */
 export function tooDeepAt(text: string, max: number): number | undefined {
   if (!mayBeDeep(text, max)) return undefined;
+  const { Lexer, Parser } = loadYaml();
   const parser = new Parser();
   for (const lexeme of new Lexer().lex(text)) {
     for (const _ of parser.next(lexeme));

@@ -1,5 +1,4 @@
 import type { LookupAddress } from 'node:dns';
-import { lookup } from 'node:dns/promises';
 import { BlockList, isIP } from 'node:net';
 import { linearGlob } from '../pattern/glob.ts';
 import type { LinearPattern } from '../pattern/regex.ts';
@@ -86,7 +85,10 @@ export function specialUseOf(address: string): string | undefined {
 /** Resolves a host name. */
 export type Resolve = (host: string) => Promise<readonly LookupAddress[]>;
 
-export const resolveByTheSystem: Resolve = (host) => lookup(host, { all: true, verbatim: true });
+export const resolveByTheSystem: Resolve = async (host) => {
+  const { lookup } = await import('node:dns/promises');
+  return lookup(host, { all: true, verbatim: true });
+};
 
 /** What is wrong with a URL, if anything. */
 export function urlProblem(text: string): string | undefined {

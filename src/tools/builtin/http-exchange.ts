@@ -1,18 +1,18 @@
 import type { LookupAddress } from 'node:dns';
-import {
-  type ClientRequest,
-  type IncomingMessage,
-  type RequestOptions,
-  request as requestHttp,
-} from 'node:http';
-import { request as requestHttps } from 'node:https';
+import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
+import { createRequire } from 'node:module';
 import type { LookupFunction } from 'node:net';
 import type { Readable } from 'node:stream';
-import { createBrotliDecompress, createUnzip } from 'node:zlib';
 import { VolleyError } from '../../core/errors.ts';
 import type { HttpMessage } from './http-redirects.ts';
 import { codeOf, refusal } from './refusal.ts';
 import { decodeText, isContinuation } from './text-search.ts';
+
+/** Loads a part of Node with the first request: these take longer to load than most commands take. */
+const load = createRequire(import.meta.url);
+const http = () => load('node:http') as typeof import('node:http');
+const https = () => load('node:https') as typeof import('node:https');
+const zlib = () => load('node:zlib') as typeof import('node:zlib');
 
 /** The body of a response, up to a limit. */
 interface Body {
@@ -89,9 +89,9 @@ function unpackerFor(encoding: string | undefined) {
     case 'gzip':
     case 'x-gzip':
     case 'deflate':
-      return createUnzip();
+      return zlib().createUnzip();
     case 'br':
-      return createBrotliDecompress();
+      return zlib().createBrotliDecompress();
     default:
       return undefined;
   }
@@ -132,7 +132,7 @@ export async function exchange(
   signal: AbortSignal,
 ): Promise<Answer> {
   signal.throwIfAborted();
-  const request = (message.url.protocol === 'https:' ? requestHttps : requestHttp)(
+  const request = (message.url.protocol === 'https:' ? https() : http()).request(
     message.url,
     optionsFor(message, addresses),
   );

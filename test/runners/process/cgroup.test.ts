@@ -146,8 +146,12 @@ test.runIf(hasCgroups && unified !== undefined)(
   'a group of version 2 counts CPU time and is killed as a whole too',
   async () => {
     const tree = await openCgroupTree(unified!, ['cpu']);
-    const group = new Cgroup([{ ...tree!, folder: join(tree!.folder, 'call-1') }], () => {});
-    await group.make({});
+    const group = new Cgroup(
+      [{ ...tree!, folder: join(tree!.folder, 'call-1') }],
+      {},
+      { keep: () => false, removed: () => {} },
+    );
+    await group.make();
     const child = startIn(group.entrances, 'setsid sleep 1000 & echo up; sleep 1000');
     const exited = once(child, 'exit');
     await once(child.stdout, 'data');
