@@ -1,4 +1,4 @@
-import type { Random } from '../../core/random.ts';
+import { type Random, seededRandom } from '../../core/random.ts';
 import type { SchedulerLimits } from '../../core/scheduler-options.ts';
 import { type SimulatedExecution, simulate } from '../../core/simulate.ts';
 import { executionsOf } from './groups.ts';
@@ -39,18 +39,20 @@ export function forecastOf({ tasks, learned }: RunnableBatch, options: ForecastO
   const executions = tasks.flatMap((task) => executionsOf(executionOf(task, learned, assumedMs), task.group));
   const all = { ...limits, concurrency: maxConcurrent };
   const runs = Math.max(MIN_RUNS, Math.min(MAX_RUNS, Math.floor(MAX_SIMULATED / (executions.length + 1))));
-  const played = Array.from({ length: runs }, (_, index) =>
-    simulate(executions, all, { seed: index + 1 }),
-  ).sort((a, b) => a.makespanMs - b.makespanMs);
+  // Drawn by task, not in the order of starts: the same work is compared at every concurrency.
+  const drawn = Array.from({ length: runs }, (_, index) => withDurations(executions, seededRandom(index + 1)));
+  const played = drawn.map((run) => simulate(run, all)).sort((a, b) => a.makespanMs - b.makespanMs);
+  const works = drawn.map((run) => run.reduce((sum, { durationMs }) => sum + Math.round(durationMs), 0));
+  works.sort((a, b) => a - b);
+  const middlePlace = Math.round(0.5 * (runs - 1));
   const at = (share: number) => played[Math.round(share * (runs - 1))]!;
   const middle = at(0.5);
-  const workMs = middle.schedule.reduce((sum, { startMs, endMs }) => sum + endMs - startMs, 0);
   return {
     maxConcurrent,
     lowMs: at(TAIL).makespanMs,
     expectedMs: middle.makespanMs,
     highMs: at(1 - TAIL).makespanMs,
-    speedUp: middle.makespanMs === 0 ? 1 : workMs / middle.makespanMs,
+    speedUp: middle.makespanMs === 0 ? 1 : works[middlePlace]! / middle.makespanMs,
     utilisation: middle.utilization.concurrency.meanUsed / maxConcurrent,
     resources: Object.fromEntries(
       Object.keys(limits.resources ?? {}).flatMap((name) => {
@@ -59,6 +61,15 @@ export function forecastOf({ tasks, learned }: RunnableBatch, options: ForecastO
       }),
     ),
   };
+}
+
+type DrawnExecution = SimulatedExecution & { readonly durationMs: number };
+
+function withDurations(executions: readonly SimulatedExecution[], random: Random): DrawnExecution[] {
+  return executions.map((execution) => {
+    const { durationMs } = execution;
+    return { ...execution, durationMs: typeof durationMs === 'number' ? durationMs : durationMs(random) };
+  });
 }
 
 function executionOf(
