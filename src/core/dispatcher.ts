@@ -40,7 +40,9 @@ export class Dispatcher {
   isPaused = false;
   /** The plan in charge, if there is one. */
   plan: Plan | undefined;
-  /** Increases with everything that a plan does not foresee: submissions, changed limits, pauses, lent resources. */
+  /** The numbers of the executions that waited when a plan was dropped, in its order. The next one begins with it. */
+  lastOrder: readonly number[] = [];
+  /** Increases with everything that a plan does not foresee: submissions, changed limits, pauses, lending. */
   structure = 0;
   /** The execution that resources are reserved for. */
   reserved: Execution | undefined;
@@ -136,6 +138,7 @@ export class Dispatcher {
 
   /** Puts list scheduling in charge again, and lets it look at everything that waits. */
   dropPlan(): void {
+    this.lastOrder = this.plan!.order;
     this.plan = undefined;
     this.contest.wakeAllShort();
   }

@@ -15,6 +15,13 @@ interface Candidate {
   readonly ends: Float64Array;
 }
 
+interface SearchOptions {
+  /** The share of the budget to use. Default 1. */
+  readonly effort?: number;
+  /** An order to begin with, such as that of an earlier plan: lowest first. */
+  readonly known?: Float64Array | undefined;
+}
+
 /**
  * Searches for a short schedule. It begins with several priority rules, then combines the orders it has (a small
  * population). Each schedule is improved by moving all tasks as late as possible and then as early as possible. The
@@ -40,13 +47,12 @@ export class PlanSearch {
 
   constructor(
     private readonly model: PlanModel,
-    /** An order to begin with, such as that of the plan in charge. */
-    private readonly known?: Int32Array,
+    private readonly options: SearchOptions = {},
   ) {
     const { size, waiting, tierCount } = model;
     this.generator = new ScheduleGenerator(model);
     this.random = seededRandom(1);
-    this.maxEvaluations = Math.ceil(MAX_PLACED / Math.max(1, size));
+    this.maxEvaluations = Math.ceil(((options.effort ?? 1) * MAX_PLACED) / Math.max(1, size));
     this.keys = new Float64Array(waiting.length);
     this.indexScale = 2 ** Math.ceil(Math.log2(size + 1));
     const totalMs = model.durations.reduce((sum, ms) => sum + ms, 1) + Math.max(0, ...model.ready);
@@ -128,8 +134,9 @@ export class PlanSearch {
       return paths[task]! * (1 + share);
     };
     let made = 0;
-    if (this.known !== undefined) {
-      yield this.known;
+    const { known } = this.options;
+    if (known !== undefined) {
+      yield this.linear((task) => known[task]!);
       made++;
     }
     for (const value of [(task: number) => paths[task]!, tails, direct, weight]) {

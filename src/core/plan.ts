@@ -49,9 +49,9 @@ export type Limiter =
  */
 export class Plan {
   private readonly generator: ScheduleGenerator;
-  /** The executions that are not settled, and those that have not started, in the planned order. */
-  private unsettled: number[];
-  private waiting: number[];
+  /** The executions that are not settled in the planned order, and those of them that wait. */
+  private readonly unsettled: number[];
+  private readonly waiting: number[];
   private next = 0;
   /** When the schedule was last generated. */
   private generatedAt = 0;
@@ -61,7 +61,9 @@ export class Plan {
   constructor(private readonly draft: PlanDraft) {
     const { executions, search, model } = draft;
     this.generator = new ScheduleGenerator(model);
-    this.unsettled = Array.from(executions.keys());
+    // One that runs may have to be retried.
+    const running = Array.from(executions.keys()).filter((task) => model.remaining[task]! >= 0);
+    this.unsettled = [...running, ...search.order].sort((a, b) => model.tiers[a]! - model.tiers[b]!);
     this.waiting = Array.from(search.order);
     this.places = new Map(executions.map((execution, place) => [execution, place]));
   }
@@ -77,12 +79,12 @@ export class Plan {
     this.deviations = 0;
   }
 
-  /** The executions that have not started, in the planned order. */
-  get order(): Execution[] {
-    return this.waiting.map((task) => this.draft.executions[task]!);
+  /** The numbers of the executions that wait, in the planned order. */
+  get order(): number[] {
+    return this.waiting.map((task) => this.draft.executions[task]!.seq);
   }
 
-  /** Whether everything has started. */
+  /** Whether nothing waited when the schedule was last generated. */
   get isOver(): boolean {
     return this.waiting.length === 0;
   }
@@ -92,6 +94,7 @@ export class Plan {
     const { executions, model } = this.draft;
     const { generator } = this;
     generator.reset();
+    this.waiting.length = 0;
     let left = 0;
     for (const task of this.unsettled) {
       const execution = executions[task]!;
@@ -104,11 +107,12 @@ export class Plan {
         const off = Math.abs(execution.since - startedAt - duration);
         if (state === Status.completed && off > NOTABLE_DEVIATION * duration) this.deviations++;
         continue;
+      } else {
+        this.waiting.push(task);
       }
       this.unsettled[left++] = task;
     }
     this.unsettled.length = left;
-    this.waiting = this.waiting.filter((task) => isWaiting(executions[task]!));
     this.next = 0;
     this.generatedAt = now;
   }
@@ -134,27 +138,32 @@ export class Plan {
   }
 }
 
-function isWaiting({ state }: Execution): boolean {
-  return state !== Status.running && !isSettled(state);
-}
-
 /** The draft of a plan for unsettled executions; undefined if they cannot be planned. */
 export function draftPlan(
   unsettled: readonly Execution[],
   dispatcher: Dispatcher,
   stepMs: number,
   now: number,
+  effort: number,
 ): PlanDraft | undefined {
   if (dispatcher.isPaused || dispatcher.resuming.length > 0) return undefined;
   const spreads = new Map<object, number>();
   const work = modelWork(unsettled, dispatcher, stepMs, now);
   if (work === undefined || work.model.waiting.length < 2) return undefined;
   for (const execution of work.executions) if (!isPlannable(execution, spreads)) return undefined;
-  const places = new Map(work.executions.map((execution, place) => [execution, place]));
-  const current = dispatcher.plan?.order.flatMap((execution) => places.get(execution) ?? []) ?? [];
-  const isWhole = current.length === work.model.waiting.length;
-  const search = new PlanSearch(work.model, isWhole ? Int32Array.from(current) : undefined);
+  const search = new PlanSearch(work.model, { effort, known: knownOrder(work.executions, dispatcher) });
   return { ...work, search, structure: dispatcher.structure };
+}
+
+/** The place of each task in the order of an earlier plan. New ones come last. */
+function knownOrder(
+  executions: readonly Execution[],
+  { plan, lastOrder }: Dispatcher,
+): Float64Array | undefined {
+  const order = plan?.order ?? lastOrder;
+  if (order.length === 0) return undefined;
+  const places = new Map(order.map((seq, place) => [seq, place]));
+  return Float64Array.from(executions, ({ seq }) => places.get(seq) ?? order.length);
 }
 
 /**

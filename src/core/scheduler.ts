@@ -16,11 +16,14 @@ import { seededRandom } from './random.ts';
 import { RateLimit } from './rate.ts';
 import type { SchedulerLimits, SchedulerOptions } from './scheduler-options.ts';
 import { checkGroupSpec, EXECUTION_FIELDS, type ExecutionSpec, type GroupSpec } from './spec.ts';
-import { Status } from './status.ts';
+import { isSettled, Status, type StatusCode } from './status.ts';
 import { type Timed, Timeouts, Timers } from './timers.ts';
 import type { ToolState } from './tool.ts';
 import { raiseDependencies, raiseGroup } from './urgency.ts';
 import { type AttemptUsage, checkUsage, UsageModel } from './usage.ts';
+
+/** The smallest share of the budget for a plan. Usually the share is that of the executions that are new or have ended. */
+const MIN_EFFORT = 0.05;
 
 /**
  * The heart of Volley: a synchronous state machine. Events come in through its methods, each with its time; commands go
@@ -43,6 +46,8 @@ export class Scheduler {
   private readonly isPlanOff: boolean;
   /** The dispatcher's structure for which a plan was last drafted. */
   private draftedStructure = 0;
+  /** How many executions had been submitted or settled by then. */
+  private draftedEvents = 0;
   /** What was known of durations when that was not possible; -1 if it was. */
   private undraftedVersion = -1;
   private lastSeq = 0;
@@ -318,11 +323,15 @@ export class Scheduler {
    * unknown. Its search runs outside of the scheduler, at any time; {@link adoptPlan} brings in the result.
    */
   draftPlan(now: number): PlanDraft | undefined {
-    const { catalog, dispatcher, stepMs } = this;
+    const { catalog, dispatcher, lifecycle, stepMs } = this;
     this.draftedStructure = dispatcher.structure;
     const groups = [catalog.root, ...catalog.groups.values()];
     const unsettled = groups.flatMap((group) => [...group.unsettledMembers()]);
-    const draft = draftPlan(unsettled, dispatcher, stepMs, now);
+    const { counts } = lifecycle;
+    const events = this.lastSeq + counts.reduce((sum, count, status) => sum + (isSettled(status as StatusCode) ? count : 0), 0);
+    const effort = Math.min(1, Math.max(MIN_EFFORT, (events - this.draftedEvents) / unsettled.length));
+    this.draftedEvents = events;
+    const draft = draftPlan(unsettled, dispatcher, stepMs, now, effort);
     dispatcher.plan?.reviewed();
     this.undraftedVersion = draft === undefined ? catalog.unknown.version : -1;
     return draft;
