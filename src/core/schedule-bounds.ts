@@ -1,7 +1,8 @@
+import { RESOURCE_NAMES, SCALE } from './demand.ts';
 import type { Effects } from './effects.ts';
 import { Execution } from './execution.ts';
-import { type Limiter, modelWork } from './plan.ts';
-import { boundOf } from './plan-model.ts';
+import { modelWork } from './plan.ts';
+import { boundOf, type PlanModel } from './plan-model.ts';
 import { Scheduler } from './scheduler.ts';
 import type { SchedulerLimits } from './scheduler-options.ts';
 import { SIMULATION_FIELDS, type SimulatedExecution } from './simulate.ts';
@@ -13,14 +14,18 @@ export interface ScheduleBounds {
   /** The indexes of the longest chain of dependencies. */
   readonly path: readonly number[];
   readonly pathMs: number;
-  /** The work that uses something, divided by its capacity. Only what all executions together could exhaust. */
+  /** The bounds of everything that all executions together could exhaust, the longest first. */
   readonly limits: readonly LimitBound[];
 }
 
-/** The bound that a resource, a limit or a lock sets. */
+/** The bound that a resource, a limit, a lock or a conflict sets: the work that uses it, divided by its capacity. */
 export interface LimitBound {
-  readonly limiter: Limiter;
+  readonly kind: 'resource' | 'tool' | 'group' | 'lock' | 'conflict';
+  readonly name: string;
   readonly ms: number;
+  readonly capacity: number;
+  /** The least that an execution uses of it. */
+  readonly leastUse: number;
 }
 
 const NO_EFFECTS: Effects = {
@@ -41,21 +46,37 @@ export function scheduleBounds(
   const scheduler = new Scheduler(NO_EFFECTS, { limits }, SIMULATION_FIELDS);
   const submitted = executions.map(() => new Execution());
   scheduler.submitAll(submitted, executions, 0);
-  const work = modelWork(submitted, scheduler.dispatcher, scheduler.stepMs, 0)!;
-  const { model } = work;
+  // The submission has checked that each of them fits.
+  const { model, limiters, executions: ordered } = modelWork(submitted, scheduler.dispatcher, scheduler.stepMs, 0)!;
   const bound = boundOf(model);
   const indexOf = new Map(submitted.map((execution, index) => [execution, index]));
+  const found = model.rows.map((row, place): LimitBound => {
+    const limiter = limiters[row]!;
+    const scale = limiter.kind === 'resource' ? SCALE : 1;
+    return {
+      kind: limiter.kind,
+      name: limiter.kind === 'resource' ? RESOURCE_NAMES[limiter.index]! : limiter.name,
+      ms: bound.rowMs[place]!,
+      capacity: model.capacities[place]! / scale,
+      leastUse: leastUse(model, place) / scale,
+    };
+  });
   return {
     boundMs: bound.ms,
-    path: longestPath(model).map((task) => indexOf.get(work.executions[task]!)!),
+    path: longestPath(model).map((task) => indexOf.get(ordered[task]!)!),
     pathMs: bound.pathMs,
-    limits: model.rows
-      .map((row, place) => ({ limiter: work.limiters[row]!, ms: bound.rowMs[place]! }))
-      .sort((a, b) => b.ms - a.ms),
+    limits: found.sort((a, b) => b.ms - a.ms),
   };
 }
 
-function longestPath({ size, paths, before, after }: Parameters<typeof boundOf>[0]): number[] {
+function leastUse({ useRows, useTakes }: PlanModel, row: number): number {
+  let least = Number.POSITIVE_INFINITY;
+  for (let use = 0; use < useRows.length; use++)
+    if (useRows[use] === row && useTakes[use]! > 0) least = Math.min(least, useTakes[use]!);
+  return least;
+}
+
+function longestPath({ size, paths, before, after }: PlanModel): number[] {
   let next = -1;
   for (let task = 0; task < size; task++) {
     const isFirst = before.starts[task] === before.starts[task + 1];

@@ -92,10 +92,11 @@ export const simulateCommand = defineCommand<SimulateOptions>({
     }),
 });
 
-async function findTasks(
+/** The tasks of a file, or those of a batch that have not run; of a batch that has ended, all. */
+export async function findTasks(
   { executor, store }: Session,
   file: string | undefined,
-  { batch, each, function: tool, params }: SimulateOptions,
+  { batch, each, function: tool, params }: Pick<SimulateOptions, 'batch' | 'each' | 'function' | 'params'>,
   io: Io,
 ): Promise<{ name: string; runnable: RunnableBatch }> {
   if (file !== undefined || each !== undefined) {
@@ -115,7 +116,6 @@ async function findTasks(
   const name = await chosenBatch(store, batch);
   const { counts } = await findBatch({ store }, name);
   checkSimulated(counts.open === 0 ? totalOf(counts) : counts.open);
-  // The remaining tasks; of a batch that has ended, all.
   const besides = counts.open === 0 ? 'all' : 'open';
   return { name, runnable: await executor.runnable(name, [], { besides }) };
 }

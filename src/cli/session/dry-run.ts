@@ -259,7 +259,7 @@ function longestChain(
   return path.reverse();
 }
 
-function planData(plan: DryRunPlan): object {
+export function planData(plan: DryRunPlan): object {
   return {
     batch: plan.name,
     max_concurrent: plan.maxConcurrent,
