@@ -48,6 +48,8 @@ const REFUSED: readonly (readonly string[])[] = [
   ['cancel'],
   ['clear'],
   ['simulate', '--max-concurrent', '0'],
+  ['plan', 'tasks.json', '--max-concurrent', '0'],
+  ['plan'],
   ['simulate', '--assume', 'long'],
   ['start', '--timeout', 'soon'],
   ['run'],
