@@ -45,6 +45,12 @@ const MAKERS: Readonly<Record<Family, (size: number, index: number, random: Rand
   workflows: workflow,
 };
 
+/** The same instances for the same arguments. Projects are left out if their optimum is not proven. */
+export function makeProvenInstances(family: Family, size: number, count: number): Instance[] {
+  const instances = makeInstances(family, size, count);
+  return family === 'projects' ? instances.filter(({ isOptimum }) => isOptimum) : instances;
+}
+
 /** The same instances for the same arguments. */
 export function makeInstances(family: Family, size: number, count: number): Instance[] {
   const make = MAKERS[family];

@@ -2,7 +2,7 @@ import { short } from '../harness/format.ts';
 import { atMost } from '../harness/goals.ts';
 import type { Case, CaseResult, Report, Scenario } from '../harness/scenario.ts';
 import { seededRandom } from '../work/random.ts';
-import { type Family, type Instance, lowerBound, makeInstances } from './instances.ts';
+import { type Family, type Instance, lowerBound, makeProvenInstances } from './instances.ts';
 
 interface ScheduleCase extends Case {
   readonly family: Family;
@@ -53,7 +53,7 @@ export const schedules: Scenario<ScheduleCase> = {
   async measure(contestant, { family, size, count }) {
     const { simulate } = await import('../../dist/index.js');
     const { toExecutions, toLimits } = await import('./executions.ts');
-    const instances = makeInstances(family, size, count);
+    const instances = makeProvenInstances(family, size, count);
     const run = (instance: Instance, unitMs: number, durations?: readonly number[]): number => {
       const executions = toExecutions(instance, unitMs, durations);
       const options = { plan: contestant === PLAN ? 'auto' : 'off' } as const;
@@ -89,9 +89,17 @@ export const schedules: Scenario<ScheduleCase> = {
     const ofProjects = [...MAX_OVER].map(([size, most]) => {
       const of = results.filter(({ work }) => work.family === 'projects' && work.size === size);
       const findings = of.flatMap(({ work, figure }) =>
-        EXACT.map((setting) => ({ figure: figure(PLAN, meanOf(setting)).median, where: `${work.label}, ${nameOf(setting)}` })),
+        EXACT.map((setting) => ({
+          figure: figure(PLAN, meanOf(setting)).median,
+          where: `${work.label}, ${nameOf(setting)}`,
+        })),
       );
-      return atMost(`Schedules: planned projects of ${size} tasks at most ${most} % over the optimum`, most, ' %', findings);
+      return atMost(
+        `Schedules: planned projects of ${size} tasks at most ${most} % over the optimum`,
+        most,
+        ' %',
+        findings,
+      );
     });
     return {
       tables: results.map(tableOf),
@@ -105,7 +113,7 @@ export const schedules: Scenario<ScheduleCase> = {
 };
 
 function caseOf(family: Family, size: number, count: number): ScheduleCase {
-  const label = `${count} ${family} of ${size} tasks`;
+  const label = `${makeProvenInstances(family, size, count).length} ${family} of ${size} tasks`;
   return { label, contestants: [LIST, PLAN], family, size, count };
 }
 

@@ -112,7 +112,9 @@ export class DurationModel {
   /** How far durations spread around the estimate: the standard deviation of their logarithms. */
   spread(isOfCaller: boolean): number {
     const found = isOfCaller ? this.ratioToEstimate() : this.distribution();
-    return found === undefined ? Number.POSITIVE_INFINITY : Math.sqrt(Math.log1p(found.variance / found.mean ** 2));
+    return found === undefined
+      ? Number.POSITIVE_INFINITY
+      : Math.sqrt(Math.log1p(found.variance / found.mean ** 2));
   }
 
   private update(estimate: number): void {

@@ -76,7 +76,8 @@ export class PlanModel {
     const placeOf = new Map(this.rows.map((row, place) => [row, place]));
     const uses = tasks.map((task) => task.uses.filter(({ row }) => placeOf.has(row)));
     this.useStarts = new Int32Array(size + 1);
-    for (let task = 0; task < size; task++) this.useStarts[task + 1] = this.useStarts[task]! + uses[task]!.length;
+    for (let task = 0; task < size; task++)
+      this.useStarts[task + 1] = this.useStarts[task]! + uses[task]!.length;
     const all = uses.flat();
     this.useRows = Int32Array.from(all, ({ row }) => placeOf.get(row)!);
     this.useNeeds = Float64Array.from(all, ({ needs }) => needs);
@@ -114,7 +115,8 @@ function numberRows(lists: readonly (readonly number[])[]): NumberRows {
 /** The rows that all tasks together could exhaust. */
 function scarceRows(tasks: readonly PlanTask[], capacities: readonly number[]): number[] {
   const taken = new Float64Array(capacities.length);
-  for (const { uses } of tasks) for (const { row, takes, needs } of uses) taken[row]! += Math.max(takes, needs);
+  for (const { uses } of tasks)
+    for (const { row, takes, needs } of uses) taken[row]! += Math.max(takes, needs);
   return capacities.flatMap((capacity, row) => (taken[row]! > capacity ? [row] : []));
 }
 

@@ -124,7 +124,8 @@ export class PlanSearch {
     const tails = (task: number) => paths[task]! - durations[task]!;
     const direct = (task: number) => {
       let sum = durations[task]!;
-      for (let at = after.starts[task]!; at < after.starts[task + 1]!; at++) sum += durations[after.values[at]!]!;
+      for (let at = after.starts[task]!; at < after.starts[task + 1]!; at++)
+        sum += durations[after.values[at]!]!;
       return sum;
     };
     const weight = (task: number) => {
@@ -153,11 +154,11 @@ export class PlanSearch {
   }
 
   /** An order in which each task follows those it depends on, and the lowest value of all that could be next. */
-  private linear(valueOf: (task: number) => number): Int32Array {
+  private linear(priorityOf: (task: number) => number): Int32Array {
     return this.chosen((eligible) => {
       let best = 0;
       for (let at = 1; at < eligible.length; at++)
-        if (valueOf(eligible[at]!) < valueOf(eligible[best]!)) best = at;
+        if (priorityOf(eligible[at]!) < priorityOf(eligible[best]!)) best = at;
       return best;
     });
   }
@@ -328,7 +329,8 @@ export class PlanSearch {
 
 /** Negative if the first is shorter. Lower tiers count more. */
 function compare(one: Float64Array, other: Float64Array): number {
-  for (let tier = 0; tier < one.length; tier++) if (one[tier] !== other[tier]) return one[tier]! - other[tier]!;
+  for (let tier = 0; tier < one.length; tier++)
+    if (one[tier] !== other[tier]) return one[tier]! - other[tier]!;
   return 0;
 }
 

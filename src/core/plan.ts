@@ -9,7 +9,7 @@ import { topologicalOrder } from './topological-order.ts';
 /** Beyond this many unsettled executions, list scheduling stays in charge. */
 export const MAX_PLANNED = 300;
 /** If durations spread more than this around their estimates (of the logarithms), a plan says little. */
-const MAX_SPREAD = 0.55;
+const MAX_SPREAD = 0.65;
 /** An end that is off by more than this share of its estimate is a reason to plan again, if there are enough of them. */
 const NOTABLE_DEVIATION = 0.1;
 const MIN_DEVIATIONS = 4;

@@ -47,7 +47,11 @@ export function scheduleBounds(
   const submitted = executions.map(() => new Execution());
   scheduler.submitAll(submitted, executions, 0);
   // The submission has checked that each of them fits.
-  const { model, limiters, executions: ordered } = modelWork(submitted, scheduler.dispatcher, scheduler.stepMs, 0)!;
+  const {
+    model,
+    limiters,
+    executions: ordered,
+  } = modelWork(submitted, scheduler.dispatcher, scheduler.stepMs, 0)!;
   const bound = boundOf(model);
   const indexOf = new Map(submitted.map((execution, index) => [execution, index]));
   const found = model.rows.map((row, place): LimitBound => {

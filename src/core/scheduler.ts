@@ -307,6 +307,12 @@ export class Scheduler {
     this.dispatcher.dispatch(now, this.begin, this.resumed);
   }
 
+  /** Records how long a tool took elsewhere, such as in an earlier process, if nothing is known of it here. */
+  learn(toolName: string, durationsMs: readonly number[]): void {
+    const { durations } = this.catalog.tool(toolName);
+    if (!durations.isKnown) for (const ms of durationsMs) durations.learn(ms);
+  }
+
   /** Whether a plan may help now. Cheap enough to be asked after every event. */
   get wantsPlan(): boolean {
     const { lifecycle, dispatcher } = this;
@@ -328,7 +334,9 @@ export class Scheduler {
     const groups = [catalog.root, ...catalog.groups.values()];
     const unsettled = groups.flatMap((group) => [...group.unsettledMembers()]);
     const { counts } = lifecycle;
-    const events = this.lastSeq + counts.reduce((sum, count, status) => sum + (isSettled(status as StatusCode) ? count : 0), 0);
+    const events =
+      this.lastSeq +
+      counts.reduce((sum, count, status) => sum + (isSettled(status as StatusCode) ? count : 0), 0);
     const effort = Math.min(1, Math.max(MIN_EFFORT, (events - this.draftedEvents) / unsettled.length));
     this.draftedEvents = events;
     const draft = draftPlan(unsettled, dispatcher, stepMs, now, effort);

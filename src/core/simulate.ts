@@ -61,7 +61,11 @@ const OPTIONS: ReadonlySet<string> = new Set<keyof SimulationOptions>([
   'group',
 ]);
 /** The fields of an execution that only a simulation reads. */
-export const SIMULATION_FIELDS = ['durationMs', 'failures', 'failureReason'] satisfies (keyof SimulatedExecution)[];
+export const SIMULATION_FIELDS = [
+  'durationMs',
+  'failures',
+  'failureReason',
+] satisfies (keyof SimulatedExecution)[];
 const DURATIONS = { min: 0, max: MAX_SPAN_MS };
 const FAILURES = { min: 0, integer: true, allowInfinity: true };
 

@@ -17,7 +17,14 @@ const files = { 'tasks.json': JSON.stringify(TASKS) };
 describe('a command that has nothing to keep', () => {
   it.each([
     ...[['list'], ['status'], ['explain'], ['results'], ['watch'], ['wait'], ['start'], ['retry'], ['stop']],
-    ...[['clear'], ['cancel', '--all'], ['export', '--output-file', 'o.json'], ['recover'], ['simulate'], ['plan']],
+    ...[
+      ['clear'],
+      ['cancel', '--all'],
+      ['export', '--output-file', 'o.json'],
+      ['recover'],
+      ['simulate'],
+      ['plan'],
+    ],
     ...[
       ['run', 'tasks.json', '--dry-run'],
       ['run', 'tasks.json', '--timeout', '0'],
@@ -359,7 +366,14 @@ describe('plan', () => {
   const files = { 'work.json': JSON.stringify(tasks), 'volley.toml': '[limits]\ncpu = 2\n' };
 
   it('draws the schedule before anything runs, with its bound and what more would gain', SLOW, async () => {
-    const said = await say(folderWith(files), ['plan', 'work.json', '--assume', '2s', '--max-concurrent', '2']);
+    const said = await say(folderWith(files), [
+      'plan',
+      'work.json',
+      '--assume',
+      '2s',
+      '--max-concurrent',
+      '2',
+    ]);
     expect(said).toMatchObject({ status: 0, stderr: '' });
     const lines = said.stdout.split('\n').map((line) => line.trimEnd());
     expect(lines.slice(0, 3)).toEqual([
@@ -392,7 +406,15 @@ describe('plan', () => {
 
   it('gives the same as data, and stores nothing', SLOW, async () => {
     const folder = folderWith(files);
-    const said = await say(folder, ['plan', 'work.json', '--assume', '2s', '--max-concurrent', '2', '--json']);
+    const said = await say(folder, [
+      'plan',
+      'work.json',
+      '--assume',
+      '2s',
+      '--max-concurrent',
+      '2',
+      '--json',
+    ]);
     expect(JSON.parse(said.stdout)).toMatchObject({
       ok: true,
       expected_ms: 6000,

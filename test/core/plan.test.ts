@@ -111,7 +111,10 @@ describe('planned schedules', () => {
       after: fc.option(fc.nat(20), { nil: undefined }),
     });
     const tasks = fc.array(task, { minLength: 2, maxLength: 10 });
-    const toDrafts = (list: readonly { cpu: number; ms: number; after: number | undefined }[], priority: string) =>
+    const toDrafts = (
+      list: readonly { cpu: number; ms: number; after: number | undefined }[],
+      priority: string,
+    ) =>
       list.map(({ cpu, ms, after }, index) => ({
         id: `${priority}${index}`,
         toolName: `${priority}${index}`,
@@ -122,7 +125,9 @@ describe('planned schedules', () => {
       }));
     const endOf = (executions: SimulatedExecution[], only: string) => {
       const { schedule } = simulate(executions, { concurrency: 4, cpu: 4 });
-      return Math.max(...schedule.map(({ index, endMs }) => (executions[index]!.id!.startsWith(only) ? endMs : 0)));
+      return Math.max(
+        ...schedule.map(({ index, endMs }) => (executions[index]!.id!.startsWith(only) ? endMs : 0)),
+      );
     };
     fc.assert(
       fc.property(tasks, tasks, (high, low) => {
@@ -171,30 +176,35 @@ describe('planned schedules', () => {
     });
     let adopted = 0;
     fc.assert(
-      fc.property(draft, fc.array(draft, { minLength: 1, maxLength: 6 }), fc.nat(1000), (wanted, others, seed) => {
-        const random = seededRandom(seed);
-        const world = new World({
-          ageingMs: 100,
-          reserveAfterMs: 50,
-          retainSettled: 0,
-          limits: { concurrency: 4, cpu: 4 },
-        });
-        const compete = () => void world.submit(others[Math.floor(random() * others.length)]!);
-        for (let index = 0; index < 8; index++) compete();
-        const victim = world.submit(wanted);
-        // As without plans: five steps, the reservation, and a turn of each that was there before.
-        const bound = 5 * 100 + 50 + 9 * (30 + 120);
-        while (victim.statusName === 'queued' && world.now <= bound) {
-          if (random() < 0.5 && world.scheduler.wantsPlan && plan(world)) adopted++;
-          world.advance(5);
-          for (const { execution } of [...world.attempts]) {
-            if (execution === victim || (world.now - execution.startedAt < 30 && random() > 0.3)) continue;
-            world.succeed(execution);
-            compete();
+      fc.property(
+        draft,
+        fc.array(draft, { minLength: 1, maxLength: 6 }),
+        fc.nat(1000),
+        (wanted, others, seed) => {
+          const random = seededRandom(seed);
+          const world = new World({
+            ageingMs: 100,
+            reserveAfterMs: 50,
+            retainSettled: 0,
+            limits: { concurrency: 4, cpu: 4 },
+          });
+          const compete = () => void world.submit(others[Math.floor(random() * others.length)]!);
+          for (let index = 0; index < 8; index++) compete();
+          const victim = world.submit(wanted);
+          // As without plans: five steps, the reservation, and a turn of each that was there before.
+          const bound = 5 * 100 + 50 + 9 * (30 + 120);
+          while (victim.statusName === 'queued' && world.now <= bound) {
+            if (random() < 0.5 && world.scheduler.wantsPlan && plan(world)) adopted++;
+            world.advance(5);
+            for (const { execution } of [...world.attempts]) {
+              if (execution === victim || (world.now - execution.startedAt < 30 && random() > 0.3)) continue;
+              world.succeed(execution);
+              compete();
+            }
           }
-        }
-        expect(victim.statusName).toBe('running');
-      }),
+          expect(victim.statusName).toBe('running');
+        },
+      ),
       { numRuns: amount({ quick: 25, deep: 200 }) },
     );
     expect(adopted).toBeGreaterThan(10);

@@ -46,9 +46,23 @@ describe('an engine', () => {
     const work = (estimatedMs: number) => () => clock.sleep(estimatedMs);
     const group = engine.submitAll([
       { id: 'a', toolName: 'a', estimatedMs: 1000, resources: { cpu: 1 }, run: work(1000) },
-      { id: 'wide', toolName: 'b', estimatedMs: 5000, resources: { cpu: 2 }, dependsOn: ['a'], run: work(5000) },
+      {
+        id: 'wide',
+        toolName: 'b',
+        estimatedMs: 5000,
+        resources: { cpu: 2 },
+        dependsOn: ['a'],
+        run: work(5000),
+      },
       { id: 'narrow', toolName: 'c', estimatedMs: 4000, resources: { cpu: 1 }, run: work(4000) },
-      { id: 'last', toolName: 'd', estimatedMs: 4000, resources: { cpu: 1 }, dependsOn: ['wide'], run: work(4000) },
+      {
+        id: 'last',
+        toolName: 'd',
+        estimatedMs: 4000,
+        resources: { cpu: 1 },
+        dependsOn: ['wide'],
+        run: work(4000),
+      },
     ]);
     await clock.pass(10);
     expect(engine.explain('narrow')).toMatchObject({ reason: 'plan', status: 'queued' });

@@ -40,7 +40,9 @@ export function forecastOf({ tasks, learned }: RunnableBatch, options: ForecastO
   const all = { ...limits, concurrency: maxConcurrent };
   const runs = Math.max(MIN_RUNS, Math.min(MAX_RUNS, Math.floor(MAX_SIMULATED / (executions.length + 1))));
   // Drawn by task, not in the order of starts: the same work is compared at every concurrency.
-  const drawn = Array.from({ length: runs }, (_, index) => withDurations(executions, seededRandom(index + 1)));
+  const drawn = Array.from({ length: runs }, (_, index) =>
+    withDurations(executions, seededRandom(index + 1)),
+  );
   // A plan for each run would take long. It shortens all of them about as much as the expected one.
   const played = drawn.map((run) => simulate(run, all, { plan: 'off' }));
   played.sort((a, b) => a.makespanMs - b.makespanMs);

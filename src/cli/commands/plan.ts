@@ -37,6 +37,8 @@ const DEFAULT_COLUMNS = 100;
 const MAX_ROWS = 40;
 const MAX_ON_PATH = 4;
 const MAX_LIMITS = 6;
+/** A smaller share of the whole is no gain. */
+const MIN_GAIN = 0.002;
 
 export const planCommand = defineCommand<PlanOptions>({
   examples: [
@@ -62,7 +64,9 @@ export const planCommand = defineCommand<PlanOptions>({
       const plan = planDryRun(name, tasks, concurrency, limits);
       const { executions, places } = expectedExecutions(tasks);
       const bottlenecks = bottlenecksOf(executions, limits);
-      const path = [...new Set(bottlenecks.path.map((index) => places[index]!))].map((place) => tasks[place]!);
+      const path = [...new Set(bottlenecks.path.map((index) => places[index]!))].map(
+        (place) => tasks[place]!,
+      );
       if (json) {
         const data = { ...planData(plan), ...bottleneckData(bottlenecks, path) };
         io.stdout.writeJson({ ok: true, ...data });
@@ -102,7 +106,10 @@ function bottleneckData(bottlenecks: Bottlenecks, path: readonly { readonly id: 
 }
 
 /** What sets the bound. */
-function tightest({ boundMs, pathMs, limits }: Bottlenecks): { readonly kind: string; readonly name: string } {
+function tightest({ boundMs, pathMs, limits }: Bottlenecks): {
+  readonly kind: string;
+  readonly name: string;
+} {
   const limit = pathMs >= boundMs ? undefined : limits[0];
   return limit ?? { kind: 'path', name: '' };
 }
@@ -138,13 +145,17 @@ function headLines(plan: DryRunPlan, bottlenecks: Bottlenecks, { colors }: PlanT
     `  takes about ${colors.cyan(spanText(expectedMs))} ${colors.dim(`for ${spanText(workMs)} of work, ${factorText(factor)}× the speed of one task at a time`)}`,
   ];
   if (saved > 0)
-    lines.push(`  ${colors.dim(`${spanText(saved)} less than in order of urgency (${spanText(unplannedMs)})`)}`);
+    lines.push(
+      `  ${colors.dim(`${spanText(saved)} less than in order of urgency (${spanText(unplannedMs)})`)}`,
+    );
   const above = boundMs > 0 ? expectedMs / boundMs - 1 : 0;
   const distance = above < 0.001 ? 'the plan reaches that' : `the plan is ${roundedText(100 * above)}% above`;
   lines.push(`  no schedule is shorter than ${spanText(boundMs)}; ${distance}`);
   if (unknown.length > 0) {
     const functions = listText(unknown.slice(0, 3).map(printableLine), unknown.length);
-    lines.push(colors.dim(`  The duration of ${functions} is not known yet; change the guess with --assume.`));
+    lines.push(
+      colors.dim(`  The duration of ${functions} is not known yet; change the guess with --assume.`),
+    );
   }
   return lines;
 }
@@ -167,7 +178,11 @@ function chartLines({ tasks, expectedMs, criticalPath }: DryRunPlan, options: Pl
   ];
 }
 
-const LIMIT_COLUMNS: readonly Column[] = [{ title: 'limit' }, { title: 'at least', align: 'right' }, { title: '' }];
+const LIMIT_COLUMNS: readonly Column[] = [
+  { title: 'limit' },
+  { title: 'at least', align: 'right' },
+  { title: '' },
+];
 
 function limitLines(
   { pathMs, limits }: Bottlenecks,
@@ -200,7 +215,8 @@ function gainLines({ gains, expectedMs }: Bottlenecks, { colors, columns }: Plan
   if (gains.length === 0) return [];
   const rows = gains.map((gain) => {
     const gainMs = expectedMs - gain.expectedMs;
-    return [moreText(gain), spanText(gain.expectedMs), gainMs > 0 ? spanText(gainMs) : 'none'];
+    const isNotable = gainMs > MIN_GAIN * expectedMs;
+    return [moreText(gain), spanText(gain.expectedMs), isNotable ? spanText(gainMs) : 'none'];
   });
   const table = tableLines(GAIN_COLUMNS, rows, { colors, width: Math.max(20, columns - 2) });
   return [colors.bold('What more would gain'), ...table.map((line) => `  ${line}`)];
@@ -218,7 +234,8 @@ function capacityText({ kind, capacity }: LimitBound): string {
 
 function moreText({ limit, more }: Gain): string {
   const { kind, name } = limit;
-  if (kind === 'resource') return `${roundedText(more)} more ${name === 'concurrency' ? 'at once' : unitOf(name)}`;
+  if (kind === 'resource')
+    return `${roundedText(more)} more ${name === 'concurrency' ? 'at once' : unitOf(name)}`;
   return `1 more at once for the ${kind} ${name}`;
 }
 
