@@ -49,7 +49,6 @@ const REFUSED: readonly (readonly string[])[] = [
   ['clear'],
   ['simulate', '--max-concurrent', '0'],
   ['plan', 'tasks.json', '--max-concurrent', '0'],
-  ['plan'],
   ['simulate', '--assume', 'long'],
   ['start', '--timeout', 'soon'],
   ['run'],

@@ -25,7 +25,7 @@ function toSimulated(drafts: readonly (Draft & { readonly estimatedMs: number })
   }));
 }
 
-/** Drafts a plan, searches to the end and adopts it, as the engine does between two turns. */
+/** Drafts a plan, searches to the end and adopts it. */
 function plan({ scheduler, now }: World): boolean {
   const draft = scheduler.draftPlan(now);
   if (draft === undefined) return false;
@@ -136,7 +136,7 @@ describe('planned schedules', () => {
         const list = simulate(urgent, { concurrency: 4, cpu: 4 }, { plan: 'off' }).makespanMs;
         expect(endOf(both, 'high')).toBeLessThanOrEqual(list);
       }),
-      { numRuns: amount({ quick: 30, deep: 300 }) },
+      { numRuns: amount({ quick: 12, deep: 300 }) },
     );
   });
 
@@ -148,7 +148,7 @@ describe('planned schedules', () => {
         adopted += world.plansAdopted;
         heal(world, script);
       }),
-      { numRuns: amount({ quick: 100, deep: 1000 }) },
+      { numRuns: amount({ quick: 60, deep: 1000 }) },
     );
     expect(adopted).toBeGreaterThan(10);
   });
@@ -158,7 +158,7 @@ describe('planned schedules', () => {
       fc.property(plannedScripts, (script) => {
         expect(play(script).log).toEqual(play(script).log);
       }),
-      { numRuns: amount({ quick: 10, deep: 100 }) },
+      { numRuns: amount({ quick: 5, deep: 100 }) },
     );
   });
 
@@ -188,13 +188,18 @@ describe('planned schedules', () => {
             retainSettled: 0,
             limits: { concurrency: 4, cpu: 4 },
           });
-          const compete = () => void world.submit(others[Math.floor(random() * others.length)]!);
-          for (let index = 0; index < 8; index++) compete();
+          // Each has a tool of its own: otherwise it would be learned that the estimates are wrong.
+        let competitors = 0;
+        const compete = () => {
+          const other = others[Math.floor(random() * others.length)]!;
+          world.submit({ ...other, toolName: `${other.toolName}-${competitors++}` });
+        };
+        for (let index = 0; index < 8; index++) compete();
           const victim = world.submit(wanted);
           // As without plans: five steps, the reservation, and a turn of each that was there before.
           const bound = 5 * 100 + 50 + 9 * (30 + 120);
           while (victim.statusName === 'queued' && world.now <= bound) {
-            if (random() < 0.5 && world.scheduler.wantsPlan && plan(world)) adopted++;
+            if (random() < 0.5 && world.plan()) adopted++;
             world.advance(5);
             for (const { execution } of [...world.attempts]) {
               if (execution === victim || (world.now - execution.startedAt < 30 && random() > 0.3)) continue;
@@ -205,8 +210,8 @@ describe('planned schedules', () => {
           expect(victim.statusName).toBe('running');
         },
       ),
-      { numRuns: amount({ quick: 25, deep: 200 }) },
+      { numRuns: amount({ quick: 15, deep: 200 }) },
     );
-    expect(adopted).toBeGreaterThan(10);
+    expect(adopted).toBeGreaterThan(5);
   });
 });

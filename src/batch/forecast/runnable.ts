@@ -12,8 +12,8 @@ import { TaskCheck } from '../add-tasks.ts';
 import { type BatchContext, taskPages } from '../context.ts';
 import { checkInput } from '../input/check.ts';
 import { RETURN_ID, type TaskInput } from '../input/fields.ts';
-import { type LearnedDuration, learnedDurations } from '../learned-durations.ts';
 import { autoConcurrency } from '../run/auto-concurrency.ts';
+import { type LearnedDuration, learnedDurations } from '../run/learned-durations.ts';
 import { planTasks } from '../run/plan-tasks.ts';
 import { type RunnableGroup, runnableGroup } from './groups.ts';
 

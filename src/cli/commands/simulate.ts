@@ -2,7 +2,7 @@ import { findBatch } from '../../batch/context.ts';
 import { totalOf } from '../../batch/counts.ts';
 import type { RunnableBatch } from '../../batch/forecast/runnable.ts';
 import { type Forecast, forecastOf } from '../../batch/forecast/simulation.ts';
-import type { LearnedDuration } from '../../batch/learned-durations.ts';
+import type { LearnedDuration } from '../../batch/run/learned-durations.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { printableLine } from '../../core/printable-text.ts';
 import { countText, spanText } from '../../core/words.ts';

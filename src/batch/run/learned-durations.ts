@@ -1,5 +1,5 @@
-import { isGroup } from '../store/records.ts';
-import type { Store } from '../store/store.ts';
+import { isGroup } from '../../store/records.ts';
+import type { Store } from '../../store/store.ts';
 
 /** How long the tasks of a function took. */
 export interface LearnedDuration {
