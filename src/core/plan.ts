@@ -32,7 +32,7 @@ export interface PlanDraft extends ModeledWork {
 }
 
 /** What limits starts: a countable resource by its index, a tool's or a group's limit, a lock or a conflict. */
-export type Limiter =
+type Limiter =
   | { readonly kind: 'resource'; readonly index: number }
   | { readonly kind: 'tool' | 'group' | 'lock' | 'conflict'; readonly name: string };
 

@@ -189,12 +189,12 @@ describe('planned schedules', () => {
             limits: { concurrency: 4, cpu: 4 },
           });
           // Each has a tool of its own: otherwise it would be learned that the estimates are wrong.
-        let competitors = 0;
-        const compete = () => {
-          const other = others[Math.floor(random() * others.length)]!;
-          world.submit({ ...other, toolName: `${other.toolName}-${competitors++}` });
-        };
-        for (let index = 0; index < 8; index++) compete();
+          let competitors = 0;
+          const compete = () => {
+            const other = others[Math.floor(random() * others.length)]!;
+            world.submit({ ...other, toolName: `${other.toolName}-${competitors++}` });
+          };
+          for (let index = 0; index < 8; index++) compete();
           const victim = world.submit(wanted);
           // As without plans: five steps, the reservation, and a turn of each that was there before.
           const bound = 5 * 100 + 50 + 9 * (30 + 120);
