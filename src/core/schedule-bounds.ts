@@ -1,4 +1,4 @@
-import { RESOURCE_NAMES, SCALE } from './demand.ts';
+import { SCALE } from './demand.ts';
 import type { Effects } from './effects.ts';
 import { Execution } from './execution.ts';
 import { modelWork } from './plan.ts';
@@ -53,13 +53,14 @@ export function scheduleBounds(
     executions: ordered,
   } = modelWork(submitted, scheduler.dispatcher, scheduler.stepMs, 0)!;
   const bound = boundOf(model);
+  const { names } = scheduler.dispatcher.resources;
   const indexOf = new Map(submitted.map((execution, index) => [execution, index]));
   const found = model.rows.map((row, place): LimitBound => {
     const limiter = limiters[row]!;
     const scale = limiter.kind === 'resource' ? SCALE : 1;
     return {
       kind: limiter.kind,
-      name: limiter.kind === 'resource' ? RESOURCE_NAMES[limiter.index]! : limiter.name,
+      name: limiter.kind === 'resource' ? names.all[limiter.index]! : limiter.name,
       ms: bound.rowMs[place]!,
       capacity: model.capacities[place]! / scale,
       leastUse: leastUse(model, place) / scale,

@@ -50,7 +50,10 @@ export function bottlenecksOf(
 }
 
 function raisedLimits(limits: SchedulerLimits, { kind, name }: LimitBound, value: number): SchedulerLimits {
-  if (kind === 'resource') return { ...limits, [name]: value };
+  if (kind === 'resource')
+    return Object.hasOwn(limits.resources ?? {}, name)
+      ? { ...limits, resources: { ...limits.resources, [name]: value } }
+      : { ...limits, [name]: value };
   const key = kind === 'tool' ? 'tools' : 'groups';
   const known = limits[key] ?? {};
   return { ...limits, [key]: { ...known, [name]: { ...known[name], maxConcurrency: value } } };

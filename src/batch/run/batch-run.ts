@@ -494,6 +494,7 @@ export class BatchRun implements TaskRunParts, GroupHost {
     }
     const { events } = this.setup;
     if (events.hasListeners) events.publish({ type: 'changed', batch: this.batch, at: Date.now() });
+  }
 
   /** Tells the engine how long the functions took in earlier processes, so that it can plan from the start. */
   private async learnDurations(tasks: readonly PlannedTask[]): Promise<void> {
