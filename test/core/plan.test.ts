@@ -148,7 +148,7 @@ describe('planned schedules', () => {
         adopted += world.plansAdopted;
         heal(world, script);
       }),
-      { numRuns: amount({ quick: 60, deep: 1000 }) },
+      { numRuns: amount({ quick: 150, deep: 1000 }) },
     );
     expect(adopted).toBeGreaterThan(10);
   });
