@@ -235,7 +235,8 @@ export const plannedScripts: fc.Arbitrary<Script> = fc
       fc.record({
         spec: fc
           .tuple(
-            fc.constantFrom(...TOOLS),
+            // Of a tool with several executions it is learned that estimates are wrong, and then nothing is planned.
+            fc.oneof(fc.constantFrom(...TOOLS), fc.nat(1000).map(String)),
             resources,
             fc.constantFrom(1, 10, 25, 60),
             sparse(2, { priority, group: fc.constantFrom(...GROUPS), retry, conflictsWith: names(TOOLS, 1) }),
