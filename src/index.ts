@@ -12,13 +12,9 @@ export {
 } from './batch/executor/batch-executor.ts';
 export { BATCH_TOOL_DESCRIPTION } from './batch/executor/description.ts';
 export type { RunnableGroup } from './batch/forecast/groups.ts';
-export type {
-  LearnedDuration,
-  RunnableBatch,
-  RunnableOptions,
-  RunnableTask,
-} from './batch/forecast/runnable.ts';
+export type { RunnableBatch, RunnableOptions, RunnableTask } from './batch/forecast/runnable.ts';
 export type { BatchEvent, BatchEventListener, TaskEvent } from './batch/run/events.ts';
+export type { LearnedDuration } from './batch/run/learned-durations.ts';
 export type { FailedTask, RunningTask } from './batch/run/monitor.ts';
 export type { TaskReport } from './batch/task-report.ts';
 export type { BatchView } from './batch/view.ts';

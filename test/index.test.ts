@@ -61,6 +61,7 @@ describe('the public surface', () => {
       'drain',
       'explain',
       'handle',
+      'learnDurations',
       'map',
       'pause',
       'queued',

@@ -1,4 +1,5 @@
 import { seededRandom } from '../work/random.ts';
+import { PROJECT_OPTIMA } from './optima.ts';
 
 /** A task of an instance: times in units, needs in the order of {@link Instance.capacities}. */
 interface InstanceTask {
@@ -44,12 +45,20 @@ const MAKERS: Readonly<Record<Family, (size: number, index: number, random: Rand
   workflows: workflow,
 };
 
+/** The same instances for the same arguments. Projects are left out if their optimum is not proven. */
+export function makeProvenInstances(family: Family, size: number, count: number): Instance[] {
+  const instances = makeInstances(family, size, count);
+  return family === 'projects' ? instances.filter(({ isOptimum }) => isOptimum) : instances;
+}
+
 /** The same instances for the same arguments. */
 export function makeInstances(family: Family, size: number, count: number): Instance[] {
   const make = MAKERS[family];
-  return Array.from({ length: count }, (_, index) =>
-    make(size, index, seededRandom(size * 100_003 + index * 7919 + family.length)),
-  );
+  return Array.from({ length: count }, (_, index) => {
+    const instance = make(size, index, seededRandom(size * 100_003 + index * 7919 + family.length));
+    const optimum = family === 'projects' ? PROJECT_OPTIMA.get(size)?.[index] : undefined;
+    return optimum == null ? instance : { ...instance, bound: optimum, isOptimum: true };
+  });
 }
 
 /** The longest path, and the work divided by the capacity: no schedule is shorter. */

@@ -27,7 +27,11 @@ import {
   wholeNumber,
 } from './kinds.ts';
 
-const engineSection = table('Aging, stopping and retention.', {
+const engineSection = table('Planning, aging, stopping and retention.', {
+  plan: choice(['auto', 'off'], {
+    does: 'Whether starts are planned ahead. `auto` does so where durations are known and that is faster by estimate; `off` always starts the most urgent call that fits.',
+    default: 'auto',
+  }),
   ageing_ms: wholeNumber({
     does: 'How much waiting makes up for one priority level: after this time, a `low` call is as urgent as a new `normal` one.',
     default: 30_000,

@@ -4,6 +4,7 @@ import { ClassQueue, type DemandClass } from './demand-class.ts';
 import type { Execution } from './execution.ts';
 import type { Group } from './group.ts';
 import type { LockHolder } from './locks.ts';
+import type { Plan } from './plan.ts';
 import type { RateLimit } from './rate.ts';
 import { dequeue, goesBefore, requeue } from './ready-queue.ts';
 import { ResourceAccounts } from './resources.ts';
@@ -37,6 +38,12 @@ export class Dispatcher {
   readonly room: Room;
   readonly resources: ResourceAccounts;
   isPaused = false;
+  /** The plan in charge, if there is one. */
+  plan: Plan | undefined;
+  /** The numbers of the executions that waited when a plan was dropped, in its order. The next one begins with it. */
+  lastOrder: readonly number[] = [];
+  /** Increases with everything that a plan does not foresee: submissions, changed limits, pauses, lending. */
+  structure = 0;
   /** The execution that resources are reserved for. */
   reserved: Execution | undefined;
   /** How things stand by estimate when the reserved execution can start; computed on demand. */
@@ -87,6 +94,10 @@ export class Dispatcher {
     while (this.resuming.length > 0 && this.tryResume(this.resuming[0]!)) resume(this.resuming.shift()!);
     if (this.resuming.length > 1) this.resumeBehindFirst(resume);
     if (this.isPaused) return;
+    if (this.plan !== undefined) {
+      this.dispatchPlanned(this.plan, now, start);
+      return;
+    }
     while (this.resources.hasSlot()) {
       const demand = this.contest.first();
       const execution = demand?.head;
@@ -119,6 +130,19 @@ export class Dispatcher {
     }
   }
 
+  /** Call this for everything that a plan does not foresee. List scheduling is in charge again. */
+  structureChanged(): void {
+    this.structure++;
+    if (this.plan !== undefined) this.dropPlan();
+  }
+
+  /** Puts list scheduling in charge again, and lets it look at everything that waits. */
+  dropPlan(): void {
+    this.lastOrder = this.plan!.order;
+    this.plan = undefined;
+    this.contest.wakeAllShort();
+  }
+
   /** Releases an execution's resources and wakes the classes that were short of them. */
   release(execution: Execution): void {
     const { tool, group, conflicts } = execution.demand;
@@ -137,12 +161,14 @@ export class Dispatcher {
 
   /** Frees the resources of a running execution while it waits for others. */
   lend(execution: Execution): void {
+    this.structureChanged();
     this.release(execution);
     execution.room = 'lent';
   }
 
   /** Requests lent resources back. A later dispatch calls `resume` once they are taken. */
   reclaim(execution: Execution): void {
+    this.structureChanged();
     if (!this.resuming.includes(execution)) this.resuming.push(execution);
   }
 
@@ -155,6 +181,7 @@ export class Dispatcher {
 
   /** Cleans up after an attempt that ended while its resources were lent. */
   forgetLent(execution: Execution): void {
+    this.structureChanged();
     execution.room = 'none';
     this.withdrawReclaim(execution);
     // Its duration may be learned.
@@ -163,6 +190,7 @@ export class Dispatcher {
 
   /** Reconsiders everything after limits changed or a pause ended. */
   wakeAll(): void {
+    this.structureChanged();
     this.contest.wakeAllShort();
     if (this.reserved !== undefined) this.dropReservation();
   }
@@ -245,8 +273,23 @@ export class Dispatcher {
   private isTurnOfReserved(first: Execution | undefined, now: number): boolean {
     const reserved = this.reserved!;
     if (reserved.room === 'lent' || (first !== undefined && goesBefore(first, reserved))) return false;
-    if (this.obstacle(reserved.demand, now) !== undefined) return false;
-    return reserved.claims === undefined || this.resources.locks.obstacle(reserved) === undefined;
+    return this.obstacle(reserved.demand, now) === undefined && this.mayTakeLocks(reserved);
+  }
+
+  /** Starts what the plan starts now. It never overrides a limit, a lock or a reservation. */
+  private dispatchPlanned(plan: Plan, now: number, start: (execution: Execution) => void): void {
+    plan.begin(now);
+    while (this.resources.hasSlot()) {
+      const execution = plan.nextDue();
+      if (execution === undefined) break;
+      const isFree = this.obstacle(execution.demand, now) === undefined && this.mayTakeLocks(execution);
+      if (isFree && this.reservationAgainst(execution, now) === undefined) this.launch(execution, now, start);
+    }
+    if (plan.isOver) this.dropPlan();
+  }
+
+  private mayTakeLocks(execution: Execution): boolean {
+    return execution.claims === undefined || this.resources.locks.obstacle(execution) === undefined;
   }
 
   private launch(execution: Execution, now: number, start: (execution: Execution) => void): void {
@@ -272,6 +315,7 @@ export class Dispatcher {
       const execution = resuming[at]!;
       if (this.couldDelayReserved(execution.demand) || !this.room.mayResume(execution)) continue;
       this.room.occupy(execution);
+      this.structureChanged();
       this.holdersChanged();
       resuming.splice(at--, 1);
       resume(execution);
@@ -286,6 +330,7 @@ export class Dispatcher {
       if (!this.room.mayResume(execution)) return false;
     }
     this.room.occupy(execution);
+    this.structureChanged();
     if (execution === this.reserved) this.dropReservation();
     else this.holdersChanged();
     return true;

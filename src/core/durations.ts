@@ -109,6 +109,14 @@ export class DurationModel {
     return new SeenDistribution(this.ratios, 1 / RATIO_SCALE);
   }
 
+  /** How far durations spread around the estimate: the standard deviation of their logarithms. */
+  spread(isOfCaller: boolean): number {
+    const found = isOfCaller ? this.ratioToEstimate() : this.distribution();
+    return found === undefined
+      ? Number.POSITIVE_INFINITY
+      : Math.sqrt(Math.log1p(found.variance / found.mean ** 2));
+  }
+
   private update(estimate: number): void {
     this.unknown.replace(this.estimate, estimate);
     this.estimate = estimate;

@@ -76,6 +76,8 @@ export type QueuedReason =
   /** A start is allowed again after this time; `owner` is the tool or the group. */
   | { readonly reason: 'rate'; readonly owner: string; readonly allowedInMs: number }
   | { readonly reason: 'reservation'; readonly reservedFor: NamedExecution }
+  /** It fits, but by estimate it would delay others that the plan starts first. Undefined if it is not due for long. */
+  | { readonly reason: 'plan'; readonly startsInMs: number | undefined }
   /** Nothing but its place in the queue. */
   | { readonly reason: 'turn'; readonly ahead: Ahead };
 
@@ -273,6 +275,8 @@ function explainQueued({ dispatcher }: Scheduler, execution: Execution, now: num
   if (obstacle !== undefined) return explainObstacle(dispatcher, execution, obstacle, now);
   const lock = claims === undefined ? undefined : resources.locks.obstacle(execution);
   if (lock !== undefined) return explainLock(dispatcher, execution, lock);
+  if (dispatcher.plan !== undefined)
+    return { reason: 'plan', startsInMs: dispatcher.plan.startOf(execution, now) };
   return { reason: 'turn', ahead: countAhead(dispatcher, execution) };
 }
 

@@ -39,6 +39,8 @@ function standingText(execution: Execution, standing: StandingReason): string {
       return `the rate of ${standing.owner} allows the next start in ${spanText(standing.allowedInMs)}`;
     case 'reservation':
       return `room is being kept for ${whoText(standing.reservedFor)}, which has waited long`;
+    case 'plan':
+      return planText(standing);
     case 'turn':
       return aheadText(standing.ahead);
     case 'retry-pause':
@@ -81,6 +83,11 @@ function lockText({ lock, heldBy, holders, ahead }: Of<'lock'>): string {
   const before = ahead === 0 ? '' : `, ${countText(ahead, 'other')} wait${ahead === 1 ? 's' : ''} before it`;
   if (holders === 0) return `${waits}${before === '' ? ', which is about to be given away' : before}`;
   return `${waits}, held by ${listText(heldBy.map(whoText), holders)}${before}`;
+}
+
+function planText({ startsInMs }: Of<'plan'>): string {
+  const when = startsInMs === undefined ? 'later' : `in about ${spanText(startsInMs)}`;
+  return `is planned to start ${when}: starting it now would delay others that the plan starts first`;
 }
 
 function retryText({ retryInMs, attemptsLeft, isStillStopping, lastFailure }: Of<'retry-pause'>): string {

@@ -48,6 +48,7 @@ export class Lifecycle {
   accept(execution: Execution): void {
     const { tool, group } = execution.demand;
     execution.demand.add(execution);
+    this.parts.dispatcher.structureChanged();
     tool.unsettled++;
     group.add(execution);
     this.counts[Status.pending]!++;

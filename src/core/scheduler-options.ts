@@ -20,4 +20,6 @@ export interface SchedulerOptions {
   readonly retainSettled?: number;
   /** The seed of retry jitter. Default 1. */
   readonly seed?: number;
+  /** Whether starts are planned ahead where durations are known and that is faster. Default auto. */
+  readonly plan?: 'auto' | 'off';
 }

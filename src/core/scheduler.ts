@@ -4,21 +4,26 @@ import { applySharedLimits, Catalog, checkAllLimits, checkSharedLimits } from '.
 import { KnownFields } from './check-known.ts';
 import { Dispatcher } from './dispatcher.ts';
 import type { Effects } from './effects.ts';
+import { VolleyError } from './errors.ts';
 import { Execution } from './execution.ts';
 import { ExecutionGraph } from './execution-graph.ts';
 import { type Failure, RelatedCancellation } from './failure.ts';
 import { Group } from './group.ts';
 import { Lifecycle, Retention } from './lifecycle.ts';
-import { checkNumber, checkSpanMs, MAX_SPAN_MS } from './numbers.ts';
+import { checkNumber, checkSpanMs, MAX_SPAN_MS, show } from './numbers.ts';
+import { draftPlan, MAX_PLANNED, Plan, type PlanDraft } from './plan.ts';
 import { seededRandom } from './random.ts';
 import { RateLimit } from './rate.ts';
 import type { SchedulerLimits, SchedulerOptions } from './scheduler-options.ts';
 import { checkGroupSpec, EXECUTION_FIELDS, type ExecutionSpec, type GroupSpec } from './spec.ts';
-import { Status } from './status.ts';
+import { isSettled, Status, type StatusCode } from './status.ts';
 import { type Timed, Timeouts, Timers } from './timers.ts';
 import type { ToolState } from './tool.ts';
 import { raiseDependencies, raiseGroup } from './urgency.ts';
 import { type AttemptUsage, checkUsage, UsageModel } from './usage.ts';
+
+/** The smallest share of the budget for a plan. Usually the share is that of the executions that are new or have ended. */
+const MIN_EFFORT = 0.05;
 
 /**
  * The heart of Volley: a synchronous state machine. Events come in through its methods, each with its time; commands go
@@ -38,6 +43,13 @@ export class Scheduler {
   private readonly begin: (execution: Execution) => void;
   private readonly rerank = (execution: Execution): void => this.lifecycle.rerank(execution);
   private readonly resumed: (execution: Execution) => void;
+  private readonly isPlanOff: boolean;
+  /** The dispatcher's structure for which a plan was last drafted. */
+  private draftedStructure = 0;
+  /** How many executions had been submitted or settled by then. */
+  private draftedEvents = 0;
+  /** What was known of durations when that was not possible; -1 if it was. */
+  private undraftedVersion = -1;
   private lastSeq = 0;
   /** The time of the last `advance`. */
   now = 0;
@@ -50,7 +62,10 @@ export class Scheduler {
       graceMs = 5000,
       retainSettled = 1000,
       seed = 1,
+      plan = 'auto',
     } = options;
+    checkPlan(plan);
+    this.isPlanOff = plan === 'off';
     checkNumber('seed', seed, { min: 0, max: 2 ** 32, integer: true });
     const stepMs = Math.ceil(checkNumber('ageingMs', ageingMs, { min: 1, max: MAX_SPAN_MS }));
     this.stepMs = stepMs;
@@ -227,6 +242,7 @@ export class Scheduler {
   }
 
   resume(group?: Group): void {
+    this.dispatcher.structureChanged();
     if (group === undefined) {
       this.dispatcher.isPaused = false;
     } else {
@@ -291,6 +307,61 @@ export class Scheduler {
     this.dispatcher.dispatch(now, this.begin, this.resumed);
   }
 
+  /** Records how long a tool took elsewhere, such as in an earlier process, if nothing is known of it here. */
+  learn(toolName: string, durationsMs: readonly number[]): void {
+    const { durations } = this.catalog.tool(toolName);
+    if (!durations.isKnown) for (const ms of durationsMs) durations.learn(ms);
+  }
+
+  /** Whether a plan may help now. Cheap enough to be asked after every event. */
+  get wantsPlan(): boolean {
+    const { lifecycle, dispatcher } = this;
+    const { counts } = lifecycle;
+    const waiting = counts[Status.queued]! + counts[Status.pending]! + counts[Status.retrying]!;
+    if (waiting < 2 || this.isPlanOff || waiting + counts[Status.running]! > MAX_PLANNED) return false;
+    if (dispatcher.structure !== this.draftedStructure) return true;
+    if (dispatcher.plan !== undefined) return dispatcher.plan.isOutdated;
+    return this.undraftedVersion >= 0 && this.undraftedVersion !== this.catalog.unknown.version;
+  }
+
+  /**
+   * Drafts a plan of all unsettled executions; undefined if they cannot be planned, for example because a duration is
+   * unknown. Its search runs outside of the scheduler, at any time; {@link adoptPlan} brings in the result.
+   */
+  draftPlan(now: number): PlanDraft | undefined {
+    const { catalog, dispatcher, lifecycle, stepMs } = this;
+    this.draftedStructure = dispatcher.structure;
+    const groups = [catalog.root, ...catalog.groups.values()];
+    const unsettled = groups.flatMap((group) => [...group.unsettledMembers()]);
+    const { counts } = lifecycle;
+    const events =
+      this.lastSeq +
+      counts.reduce((sum, count, status) => sum + (isSettled(status as StatusCode) ? count : 0), 0);
+    const effort = Math.min(1, Math.max(MIN_EFFORT, (events - this.draftedEvents) / unsettled.length));
+    this.draftedEvents = events;
+    const draft = draftPlan(unsettled, dispatcher, stepMs, now, effort);
+    dispatcher.plan?.reviewed();
+    this.undraftedVersion = draft === undefined ? catalog.unknown.version : -1;
+    return draft;
+  }
+
+  /** Whether nothing has happened since the draft that its plan does not foresee. */
+  isCurrentDraft(draft: PlanDraft): boolean {
+    return draft.structure === this.dispatcher.structure;
+  }
+
+  /**
+   * Starts executions by the plan from now on, if it is better than list scheduling by estimate and nothing has happened
+   * since its draft that it does not foresee. Returns whether it does.
+   */
+  adoptPlan(draft: PlanDraft): boolean {
+    const { dispatcher } = this;
+    if (!this.isCurrentDraft(draft)) return false;
+    if (draft.search.isBetter) dispatcher.plan = new Plan(draft);
+    else if (dispatcher.plan !== undefined) dispatcher.dropPlan();
+    return draft.search.isBetter;
+  }
+
   /** When `advance` must be called next if nothing else happens (never too late); Infinity for never. */
   nextWakeAt(): number {
     return Math.min(this.timers.firstKey, this.timeouts.earliest);
@@ -346,4 +417,9 @@ export class Scheduler {
     this.timers.clear(rate);
     this.dispatcher.contest.wake(rate.waiters);
   }
+}
+
+function checkPlan(plan: unknown): void {
+  if (plan === 'auto' || plan === 'off') return;
+  throw new VolleyError('INVALID_VALUE', `plan must be auto or off, but it is ${show(plan)}.`);
 }

@@ -57,9 +57,15 @@ const OPTIONS: ReadonlySet<string> = new Set<keyof SimulationOptions>([
   'graceMs',
   'retainSettled',
   'seed',
+  'plan',
   'group',
 ]);
-const OWN_FIELDS = ['durationMs', 'failures', 'failureReason'] satisfies (keyof SimulatedExecution)[];
+/** The fields of an execution that only a simulation reads. */
+export const SIMULATION_FIELDS = [
+  'durationMs',
+  'failures',
+  'failureReason',
+] satisfies (keyof SimulatedExecution)[];
 const DURATIONS = { min: 0, max: MAX_SPAN_MS };
 const FAILURES = { min: 0, integer: true, allowInfinity: true };
 
@@ -193,12 +199,13 @@ function play(
   const scheduler = new Scheduler(
     world,
     { retainSettled: executions.length, ...options, limits },
-    OWN_FIELDS,
+    SIMULATION_FIELDS,
   );
   const { used } = scheduler.dispatcher.resources;
   const usedTime = used.map(() => 0);
 
   scheduler.submitAll(world.members, executions, 0, group);
+  planAhead(scheduler, 0);
   scheduler.advance(0);
   for (;;) {
     const at = Math.min(world.nextEnd(), scheduler.nextWakeAt());
@@ -206,9 +213,19 @@ function play(
     for (let index = 0; index < used.length; index++) usedTime[index]! += used[index]! * (at - world.now);
     world.now = at;
     world.finishDue(scheduler);
+    planAhead(scheduler, at);
     scheduler.advance(at);
   }
   return { world, scheduler, usedTime };
+}
+
+/** Planning takes no virtual time. */
+function planAhead(scheduler: Scheduler, now: number): void {
+  if (!scheduler.wantsPlan) return;
+  const draft = scheduler.draftPlan(now);
+  if (draft === undefined) return;
+  draft.search.step(Number.POSITIVE_INFINITY);
+  scheduler.adoptPlan(draft);
 }
 
 /**

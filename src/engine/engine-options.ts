@@ -35,6 +35,11 @@ export interface EngineOptions extends EngineLimits {
   readonly eventLogSize?: number;
   /** How many past allocations are remembered. Default 1000. */
   readonly allocationHistorySize?: number;
+  /**
+   * Whether starts are planned ahead where durations are known and that is faster by estimate; `off` keeps to the order
+   * of urgency. Default auto.
+   */
+  readonly plan?: 'auto' | 'off';
   /** The seed for the jitter of retries. Default: random. */
   readonly seed?: number;
   /**
@@ -55,6 +60,7 @@ const OPTION_NAMES: ReadonlySet<string> = new Set<keyof EngineOptions>([
   'retainSettled',
   'eventLogSize',
   'allocationHistorySize',
+  'plan',
   'seed',
   'clock',
 ]);

@@ -150,6 +150,15 @@ export class ParallelExecutionEngine implements AsyncDisposable {
     this.runtime.check(context);
   }
 
+  /**
+   * Records how long a tool took in earlier processes, in milliseconds, if it has not run here yet.
+   *
+   * @internal
+   */
+  learnDurations(toolName: string, durationsMs: readonly number[]): void {
+    this.runtime.scheduler.learn(toolName, durationsMs);
+  }
+
   /** The handle of an execution that has not settled, or settled recently. */
   handle(id: string): ExecutionHandle | undefined {
     return this.runtime.scheduler.graph.find(id) as Job | undefined;

@@ -44,7 +44,7 @@ export class Lanes {
     private readonly scheduler: Scheduler,
     private readonly clock: Clock,
     private readonly owner: TaskOwner,
-    private readonly turnEnded: (now: number) => void,
+    private readonly turns: { readonly begins: (now: number) => void; readonly ended: (now: number) => void },
   ) {
     this.alarm = new Alarm(clock, this.turn);
   }
@@ -100,10 +100,11 @@ export class Lanes {
 
   /** Runs the scheduler, opens further lanes if it starts several attempts, and returns the last one to the caller. */
   private next(now: number): Execution | undefined {
+    this.turns.begins(now);
     this.scheduler.advance(now);
     if (this.stops.length > 0) this.deliverStops();
     this.alarm.setFor(this.scheduler.nextWakeAt());
-    this.turnEnded(now);
+    this.turns.ended(now);
     if (!this.isSliceOpen) this.openSlice(now);
     else if (now - this.sliceStartedAt >= SLICE_MS) return undefined;
     let execution = this.takeStart();

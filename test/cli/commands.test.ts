@@ -17,7 +17,14 @@ const files = { 'tasks.json': JSON.stringify(TASKS) };
 describe('a command that has nothing to keep', () => {
   it.each([
     ...[['list'], ['status'], ['explain'], ['results'], ['watch'], ['wait'], ['start'], ['retry'], ['stop']],
-    ...[['clear'], ['cancel', '--all'], ['export', '--output-file', 'o.json'], ['recover'], ['simulate']],
+    ...[
+      ['clear'],
+      ['cancel', '--all'],
+      ['export', '--output-file', 'o.json'],
+      ['recover'],
+      ['simulate'],
+      ['plan'],
+    ],
     ...[
       ['run', 'tasks.json', '--dry-run'],
       ['run', 'tasks.json', '--timeout', '0'],
@@ -344,6 +351,84 @@ describe('simulate', () => {
     const said = await say(folder, ['simulate']);
     expect(said.stdout).toContain('tasks: 3 tasks, simulated');
     expect(said.stdout).toMatch(/list_directory: [\d.]+ m?s on average, from 1 earlier task/);
+  });
+});
+
+describe('plan', () => {
+  const task = (id: string, cpu: number, dependsOn: string[] = [], name = 'read_file') => ({
+    id,
+    function: name,
+    params: { path: 'x' },
+    depends_on: dependsOn,
+    resources: { cpu },
+  });
+  const tasks = [task('a', 1), task('wide', 2, ['a']), task('narrow', 1), task('last', 1, ['wide'])];
+  const files = { 'work.json': JSON.stringify(tasks), 'volley.toml': '[limits]\ncpu = 2\n' };
+
+  it('draws the schedule before anything runs, with its bound and what more would gain', SLOW, async () => {
+    const said = await say(folderWith(files), [
+      'plan',
+      'work.json',
+      '--assume',
+      '2s',
+      '--max-concurrent',
+      '2',
+    ]);
+    expect(said).toMatchObject({ status: 0, stderr: '' });
+    const lines = said.stdout.split('\n').map((line) => line.trimEnd());
+    expect(lines.slice(0, 3)).toEqual([
+      'work: 4 tasks, 2 at once; planned, nothing was started',
+      '  takes about 6 s for 8 s of work, 1.3× the speed of one task at a time',
+      '  no schedule is shorter than 6 s; the plan reaches that',
+    ]);
+    // The bars of 88 columns for 6 s.
+    const bars = lines.slice(5, 9).map((line) => [line.trim().split(' ')[0], line.indexOf('█') - 10]);
+    expect(bars).toEqual([
+      ['a', 0],
+      ['narrow', 0],
+      ['wide', 29],
+      ['last', 59],
+    ]);
+    expect(lines.slice(10)).toEqual([
+      'What limits it',
+      '  limit          at least',
+      '  critical path       6 s  a → wide → last',
+      '  cpu                 5 s  2 in all',
+      '  at once             4 s  2 in all',
+      '',
+      'What more would gain',
+      '  with            takes about  gain',
+      '  1 more cpu              6 s  none',
+      '  1 more at once          6 s  none',
+      '',
+    ]);
+  });
+
+  it('gives the same as data, and stores nothing', SLOW, async () => {
+    const folder = folderWith(files);
+    const said = await say(folder, [
+      'plan',
+      'work.json',
+      '--assume',
+      '2s',
+      '--max-concurrent',
+      '2',
+      '--json',
+    ]);
+    expect(JSON.parse(said.stdout)).toMatchObject({
+      ok: true,
+      expected_ms: 6000,
+      unplanned_ms: 6000,
+      bound_ms: 6000,
+      limited_by: { kind: 'path' },
+      bounds: [
+        { kind: 'path', bound_ms: 6000, tasks: ['a', 'wide', 'last'] },
+        { kind: 'resource', name: 'cpu', bound_ms: 5000, capacity: 2 },
+        { kind: 'resource', name: 'concurrency', bound_ms: 4000, capacity: 2 },
+      ],
+      gains: [{ name: 'cpu', more: 1, gain_ms: 0 }, { name: 'concurrency' }],
+    });
+    expect((await say(folder, ['list'])).stdout).toContain('No batches yet');
   });
 });
 

@@ -47,6 +47,7 @@ const REFUSED: readonly (readonly string[])[] = [
   ['serve', '--log-level', 'loud'],
   ['cancel'],
   ['simulate', '--max-concurrent', '0'],
+  ['plan', 'tasks.json', '--max-concurrent', '0'],
   ['simulate', '--assume', 'long'],
   ['start', '--timeout', 'soon'],
   ['run'],

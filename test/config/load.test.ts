@@ -114,7 +114,7 @@ describe('what is loaded', () => {
     expect(trust).toMatchObject({ status: 'trusted', waiting: [] });
     expect(rest).toEqual({
       folder,
-      engine: { ageingMs: 1, reserveAfterMs: 2, graceMs: 3, retainSettled: 4, eventLogSize: 16 },
+      engine: { plan: 'off', ageingMs: 1, reserveAfterMs: 2, graceMs: 3, retainSettled: 4, eventLogSize: 16 },
       limits: {
         maxConcurrency: 5,
         limits: expect.objectContaining({
@@ -302,6 +302,7 @@ model = "m"
 command = ["npx", "claude"]
 env = { DEPTH = "2" }
 [engine]
+plan = "off"
 ageing_ms = 1
 reserve_after_ms = 2
 grace_ms = 3

@@ -6,13 +6,14 @@ import type { Priority } from '../../core/priority.ts';
 import type { DependencyPolicy } from '../../core/terms.ts';
 import { countText } from '../../core/words.ts';
 import { isGroup, type NewTask, type TaskRecord, type TaskStatus } from '../../store/records.ts';
-import type { Store, TaskSummary } from '../../store/store.ts';
+import type { TaskSummary } from '../../store/store.ts';
 import { addBatchAction } from '../actions/add-batch.ts';
 import { TaskCheck } from '../add-tasks.ts';
 import { type BatchContext, taskPages } from '../context.ts';
 import { checkInput } from '../input/check.ts';
 import { RETURN_ID, type TaskInput } from '../input/fields.ts';
 import { autoConcurrency } from '../run/auto-concurrency.ts';
+import { type LearnedDuration, learnedDurations } from '../run/learned-durations.ts';
 import { planTasks } from '../run/plan-tasks.ts';
 import { type RunnableGroup, runnableGroup } from './groups.ts';
 
@@ -191,54 +192,4 @@ function returnedBy({ id, params }: NewTask): string | undefined {
   if (id !== RETURN_ID) return undefined;
   const { expression } = JSON.parse(params) as { expression?: unknown };
   return typeof expression === 'string' ? expression : undefined;
-}
-
-/** How long the tasks of a function took. */
-export interface LearnedDuration {
-  readonly meanMs: number;
-  /** Some of the latest. */
-  readonly samplesMs: readonly number[];
-  /** How many tasks it comes from. */
-  readonly count: number;
-}
-
-/** How many completed tasks are read, latest batches first. */
-const MAX_TASKS = 5000;
-const PAGE = 500;
-const MAX_SAMPLES = 200;
-
-/** Returns the durations of functions over all batches of the store. */
-async function learnedDurations(
-  store: Store,
-  functions: ReadonlySet<string>,
-): Promise<Map<string, LearnedDuration>> {
-  const found = new Map<string, number[]>();
-  let left = MAX_TASKS;
-  for (const { name, counts } of (await store.batches()).reverse()) {
-    if (counts.completed === 0) continue;
-    for (let afterSeq = 0; left > 0; ) {
-      const page = await store.tasks(name, { status: ['completed'], afterSeq, limit: Math.min(PAGE, left) });
-      for (const task of page) {
-        const ms = task.durationMs;
-        // A group only waits for its items.
-        if (ms === undefined || !functions.has(task.function) || isGroup(task.options)) continue;
-        const known = found.get(task.function);
-        if (known === undefined) found.set(task.function, [ms]);
-        else known.push(ms);
-      }
-      left -= page.length;
-      if (page.length < PAGE) break;
-      afterSeq = page.at(-1)!.seq;
-    }
-    if (left <= 0) break;
-  }
-  return new Map([...found].map(([name, all]) => [name, learned(all)]));
-}
-
-function learned(all: readonly number[]): LearnedDuration {
-  return {
-    meanMs: all.reduce((sum, ms) => sum + ms, 0) / all.length,
-    samplesMs: all.slice(-MAX_SAMPLES),
-    count: all.length,
-  };
 }

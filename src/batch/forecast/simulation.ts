@@ -1,4 +1,4 @@
-import type { Random } from '../../core/random.ts';
+import { type Random, seededRandom } from '../../core/random.ts';
 import type { SchedulerLimits } from '../../core/scheduler-options.ts';
 import { type SimulatedExecution, simulate } from '../../core/simulate.ts';
 import { executionsOf } from './groups.ts';
@@ -39,26 +39,50 @@ export function forecastOf({ tasks, learned }: RunnableBatch, options: ForecastO
   const executions = tasks.flatMap((task) => executionsOf(executionOf(task, learned, assumedMs), task.group));
   const all = { ...limits, concurrency: maxConcurrent };
   const runs = Math.max(MIN_RUNS, Math.min(MAX_RUNS, Math.floor(MAX_SIMULATED / (executions.length + 1))));
-  const played = Array.from({ length: runs }, (_, index) =>
-    simulate(executions, all, { seed: index + 1 }),
-  ).sort((a, b) => a.makespanMs - b.makespanMs);
-  const at = (share: number) => played[Math.round(share * (runs - 1))]!;
-  const middle = at(0.5);
-  const workMs = middle.schedule.reduce((sum, { startMs, endMs }) => sum + endMs - startMs, 0);
+  // Drawn by task, not in the order of starts: the same work is compared at every concurrency.
+  const drawn = Array.from({ length: runs }, (_, index) =>
+    withDurations(executions, seededRandom(index + 1)),
+  );
+  // A plan for each run would take long. It shortens all of them about as much as the expected one.
+  const played = drawn.map((run) => simulate(run, all, { plan: 'off' }));
+  played.sort((a, b) => a.makespanMs - b.makespanMs);
+  const planned = plannedShare(executions, all);
+  const works = drawn.map((run) => run.reduce((sum, { durationMs }) => sum + Math.round(durationMs), 0));
+  works.sort((a, b) => a - b);
+  const place = (share: number) => Math.round(share * (runs - 1));
+  const msAt = (share: number) => Math.round(planned * played[place(share)]!.makespanMs);
+  const expectedMs = msAt(0.5);
+  const { utilization } = played[place(0.5)]!;
   return {
     maxConcurrent,
-    lowMs: at(TAIL).makespanMs,
-    expectedMs: middle.makespanMs,
-    highMs: at(1 - TAIL).makespanMs,
-    speedUp: middle.makespanMs === 0 ? 1 : workMs / middle.makespanMs,
-    utilisation: middle.utilization.concurrency.meanUsed / maxConcurrent,
+    lowMs: msAt(TAIL),
+    expectedMs,
+    highMs: msAt(1 - TAIL),
+    speedUp: expectedMs === 0 ? 1 : works[place(0.5)]! / expectedMs,
+    utilisation: utilization.concurrency.meanUsed / planned / maxConcurrent,
     resources: Object.fromEntries(
       Object.keys(limits.resources ?? {}).flatMap((name) => {
-        const { meanUsed, limit } = middle.utilization[name]!;
-        return meanUsed > 0 ? [[name, meanUsed / limit]] : [];
+        const { meanUsed, limit } = utilization[name]!;
+        return meanUsed > 0 ? [[name, meanUsed / planned / limit]] : [];
       }),
     ),
   };
+}
+
+/** By which factor a plan shortens the batch, if everything takes as long as expected. */
+function plannedShare(executions: readonly SimulatedExecution[], limits: SchedulerLimits): number {
+  const expected = executions.map((execution) => ({ ...execution, durationMs: execution.estimatedMs ?? 0 }));
+  const unplanned = simulate(expected, limits, { plan: 'off' }).makespanMs;
+  return unplanned === 0 ? 1 : Math.min(1, simulate(expected, limits).makespanMs / unplanned);
+}
+
+type DrawnExecution = SimulatedExecution & { readonly durationMs: number };
+
+function withDurations(executions: readonly SimulatedExecution[], random: Random): DrawnExecution[] {
+  return executions.map((execution) => {
+    const { durationMs } = execution;
+    return { ...execution, durationMs: typeof durationMs === 'number' ? durationMs : durationMs(random) };
+  });
 }
 
 function executionOf(

@@ -8,6 +8,7 @@ import type { Results } from '../../coordinator/references.ts';
 import type { ResultCache } from '../../coordinator/result-cache.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { cancellationText, type FailureReason } from '../../core/failure.ts';
+import { MAX_PLANNED } from '../../core/plan.ts';
 import type { TimeLeft } from '../../core/predict.ts';
 import { priorityLevel } from '../../core/priority.ts';
 import type { GroupSpec } from '../../core/spec.ts';
@@ -24,6 +25,7 @@ import type { BatchEvents } from './events.ts';
 import { type GroupHost, GroupRun, holds } from './group-run.ts';
 import type { Speed } from './holder-requests.ts';
 import { RunJournal } from './journal.ts';
+import { learnedDurations } from './learned-durations.ts';
 import { RunMonitor } from './monitor.ts';
 import { judgesDependencies, type PlannedTask, planTask, planTasks } from './plan-tasks.ts';
 import { Prediction } from './prediction.ts';
@@ -67,6 +69,9 @@ const MAX_KEPT_PARAMS = 4096;
 
 /** The root causes of this many skipped tasks are kept. The ones that matter are those of submitted tasks. */
 const MAX_CAUSES = 100_000;
+
+/** How many earlier tasks are read to learn durations from. */
+const MAX_LEARNED_FROM = 500;
 
 /** Makes execution ids unique in an engine that runs a batch more than once. */
 let submissions = 0;
@@ -349,6 +354,7 @@ export class BatchRun implements TaskRunParts, GroupHost {
     const tasks = await planTasks(coordinator.planner, records);
     await this.recallUsage(tasks);
     const dependencies = await TaskDependencies.read(store, this.batch, tasks, this.tasks);
+    await this.learnDurations(tasks);
     if (this.isStopping || this.problem !== undefined) return;
     // Tasks that were reopened in the meantime are submitted with the others.
     if (dependencies.openedFor(tasks).size > 0) return this.pullNow('all');
@@ -488,6 +494,17 @@ export class BatchRun implements TaskRunParts, GroupHost {
     }
     const { events } = this.setup;
     if (events.hasListeners) events.publish({ type: 'changed', batch: this.batch, at: Date.now() });
+  }
+
+  /** Tells the engine how long the functions took in earlier processes, so that it can plan from the start. */
+  private async learnDurations(tasks: readonly PlannedTask[]): Promise<void> {
+    if (this.group !== undefined || tasks.length < 2 || tasks.length > MAX_PLANNED) return;
+    const toolOf = new Map<string, string>();
+    for (const { record, planned } of tasks)
+      if (planned.kind === 'ready') toolOf.set(record.function, planned.options.toolName);
+    const learned = await learnedDurations(this.store, new Set(toolOf.keys()), MAX_LEARNED_FROM);
+    for (const [name, { samplesMs }] of learned)
+      this.coordinator.engine.learnDurations(toolOf.get(name)!, samplesMs);
   }
 
   private async openTasks(afterSeq: number): Promise<TaskRecord[]> {

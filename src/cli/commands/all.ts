@@ -31,6 +31,12 @@ export const COMMANDS: readonly CommandEntry[] = [
       load: async () => (await import('./recover.ts')).recoverCommand,
     },
     {
+      name: 'plan',
+      summary: 'show the planned schedule of a batch, and what limits it',
+      onlyShows: true,
+      load: async () => (await import('./plan.ts')).planCommand,
+    },
+    {
       name: 'simulate',
       summary: 'estimate how long a batch takes with different limits',
       onlyShows: true,

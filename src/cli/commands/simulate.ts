@@ -1,7 +1,8 @@
 import { findBatch } from '../../batch/context.ts';
 import { totalOf } from '../../batch/counts.ts';
-import type { LearnedDuration, RunnableBatch } from '../../batch/forecast/runnable.ts';
+import type { RunnableBatch } from '../../batch/forecast/runnable.ts';
 import { type Forecast, forecastOf } from '../../batch/forecast/simulation.ts';
+import type { LearnedDuration } from '../../batch/run/learned-durations.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { printableLine } from '../../core/printable-text.ts';
 import { countText, spanText } from '../../core/words.ts';
@@ -92,10 +93,11 @@ export const simulateCommand = defineCommand<SimulateOptions>({
     }),
 });
 
-async function findTasks(
+/** The tasks of a file, or those of a batch that have not run; of a batch that has ended, all. */
+export async function findTasks(
   { executor, store }: Session,
   file: string | undefined,
-  { batch, each, function: tool, params }: SimulateOptions,
+  { batch, each, function: tool, params }: Pick<SimulateOptions, 'batch' | 'each' | 'function' | 'params'>,
   io: Io,
 ): Promise<{ name: string; runnable: RunnableBatch }> {
   if (file !== undefined || each !== undefined) {
@@ -115,7 +117,6 @@ async function findTasks(
   const name = await chosenBatch(store, batch);
   const { counts } = await findBatch({ store }, name);
   checkSimulated(counts.open === 0 ? totalOf(counts) : counts.open);
-  // The remaining tasks; of a batch that has ended, all.
   const besides = counts.open === 0 ? 'all' : 'open';
   return { name, runnable: await executor.runnable(name, [], { besides }) };
 }

@@ -34,7 +34,7 @@ export function numbersOption(text: string): number[] {
   throw new InvalidArgumentError('Must be integers from 1 to 10000, such as 4,8,16.');
 }
 
-/** The sources of tasks for `run` and `simulate`. */
+/** The sources of tasks for `run`, `plan` and `simulate`. */
 export function sourceOptions(program: Command): Command {
   return program
     .argument('[file]', 'a task file (JSON, JSON Lines, YAML or TOML), or - for standard input')

@@ -1,5 +1,6 @@
 import { findBatch } from '../../batch/context.ts';
 import { executionsOf, type RunnableGroup } from '../../batch/forecast/groups.ts';
+import type { RunnableBatch } from '../../batch/forecast/runnable.ts';
 import type { VolleyConfig } from '../../config/config.ts';
 import { namedNeeds } from '../../core/demand.ts';
 import { VolleyError } from '../../core/errors.ts';
@@ -45,10 +46,7 @@ export async function dryRun(
   const concurrency = maxConcurrent === 'auto' ? runnable.autoConcurrency : maxConcurrent;
   const plan = planDryRun(
     batch,
-    runnable.tasks.map(({ id, name, function: tool, dependsOn, group, when, returns, ...terms }) => {
-      const expectedMs = runnable.learned.get(tool)?.meanMs;
-      return { id, name, function: tool, dependsOn, expectedMs, group, when, returns, terms };
-    }),
+    tasksToPlan(runnable),
     Math.min(concurrency, config.limits.maxConcurrency),
     configuredLimits(config),
   );
@@ -102,6 +100,14 @@ export function dryRunLarge(
   return EXIT.ok;
 }
 
+/** Tasks with what is known of their durations. `assumedMs` counts for functions that never ran. */
+export function tasksToPlan({ tasks, learned }: RunnableBatch, assumedMs?: number): TaskToPlan[] {
+  return tasks.map(({ id, name, function: tool, dependsOn, group, when, returns, ...terms }) => {
+    const expectedMs = learned.get(tool)?.meanMs ?? assumedMs;
+    return { id, name, function: tool, dependsOn, expectedMs, group, when, returns, terms };
+  });
+}
+
 /** The configured limits, for a simulation. */
 export function configuredLimits({
   limits: { maxConcurrency, limits, ...rest },
@@ -153,13 +159,15 @@ interface ScheduledTask {
   readonly endMs: number;
 }
 
-/** Simulates a batch with the scheduler that would run it. */
-export function planDryRun(
-  name: string,
-  tasks: readonly TaskToPlan[],
-  maxConcurrent: number,
-  limits: SchedulerLimits = {},
-): DryRunPlan {
+/** The executions of tasks, with the task of each by index, and the expected duration of each task. */
+export interface ExpectedExecutions {
+  readonly executions: readonly SimulatedExecution[];
+  readonly places: readonly number[];
+  readonly durations: readonly number[];
+}
+
+/** Tasks as executions that take as long as expected. A function that never ran counts as the mean of the others. */
+export function expectedExecutions(tasks: readonly TaskToPlan[]): ExpectedExecutions {
   const known = tasks.flatMap(({ expectedMs }) => (expectedMs === undefined ? [] : [expectedMs]));
   const mean = known.length === 0 ? DEFAULT_DURATION_MS : sum(known) / known.length;
   const durations = tasks.map(({ expectedMs }) => expectedMs ?? mean);
@@ -179,6 +187,17 @@ export function planDryRun(
     for (const _ of all) places.push(index);
     return all;
   });
+  return { executions, places, durations };
+}
+
+/** Simulates a batch with the scheduler that would run it. */
+export function planDryRun(
+  name: string,
+  tasks: readonly TaskToPlan[],
+  maxConcurrent: number,
+  limits: SchedulerLimits = {},
+): DryRunPlan {
+  const { executions, places, durations } = expectedExecutions(tasks);
   const { schedule, makespanMs } = simulate(executions, { ...limits, concurrency: maxConcurrent });
   const links = linkDependencies(tasks);
   const depths = dependencyDepths(links);
@@ -240,7 +259,7 @@ function longestChain(
   return path.reverse();
 }
 
-function planData(plan: DryRunPlan): object {
+export function planData(plan: DryRunPlan): object {
   return {
     batch: plan.name,
     max_concurrent: plan.maxConcurrent,

@@ -112,6 +112,9 @@ function take(world: World, step: Step): void {
     case 'resume':
       world.resume();
       break;
+    case 'plan':
+      world.plan();
+      break;
     case 'limit':
       world.limit(step.limits);
       break;

@@ -27,7 +27,7 @@ export type Step =
     }
   | { readonly kind: 'answerLate'; readonly pick: number; readonly attempt: number }
   | { readonly kind: 'cancelGroup' | 'pauseGroup' | 'resumeGroup'; readonly pick: number }
-  | { readonly kind: 'cancelAll' | 'pause' | 'resume' }
+  | { readonly kind: 'cancelAll' | 'pause' | 'resume' | 'plan' }
   | { readonly kind: 'limit'; readonly limits: SchedulerLimits }
   | { readonly kind: 'used'; readonly toolName: string; readonly usage: AttemptUsage }
   | { readonly kind: 'wait'; readonly ms: number };
@@ -227,3 +227,37 @@ export const crowdedScripts = scriptsWith(
     within: fc.constant([]),
   }),
 );
+
+/** Estimates are known and wrong, and plans are made in between. Few other things happen, or no plan would last. */
+export const plannedScripts: fc.Arbitrary<Script> = fc
+  .tuple(
+    scriptsWith(
+      fc.record({
+        spec: fc
+          .tuple(
+            // Of a tool with several executions it is learned that estimates are wrong, and then nothing is planned.
+            fc.oneof(fc.constantFrom(...TOOLS), fc.nat(1000).map(String)),
+            resources,
+            fc.constantFrom(1, 10, 25, 60),
+            sparse(2, { priority, group: fc.constantFrom(...GROUPS), retry, conflictsWith: names(TOOLS, 1) }),
+          )
+          .map(([toolName, needs, estimatedMs, unusual]) => ({
+            toolName,
+            resources: needs,
+            estimatedMs,
+            ...unusual,
+          })),
+        after: seldom(fc.array(pick, { maxLength: 2 })),
+        within: seldom(fc.array(pick, { maxLength: 1 })),
+      }),
+    ),
+    fc.array(fc.nat(5), { minLength: 120, maxLength: 120 }),
+  )
+  .map(([{ options, steps }, gaps]) => ({
+    options: { ...options, limits: { ...options.limits, tools: {}, groups: { g0: { maxConcurrency: 2 } } } },
+    steps: steps.flatMap((step, at): Step[] => {
+      const isRare = step.kind === 'limit' || step.kind === 'cancelAll' || step.kind === 'pause';
+      const kept: Step[] = isRare && at % 4 !== 0 ? [] : [step];
+      return gaps[at]! < 2 ? [...kept, { kind: 'plan' }] : kept;
+    }),
+  }));

@@ -148,6 +148,20 @@ export class World implements Effects {
     });
   }
 
+  /** How many plans were adopted so far. */
+  plansAdopted = 0;
+
+  /** Makes a plan, as the engine does between two turns. Returns whether it is in charge. */
+  plan(): boolean {
+    if (!this.scheduler.wantsPlan) return false;
+    const draft = this.scheduler.draftPlan(this.now);
+    if (draft === undefined) return false;
+    draft.search.step(50);
+    const isAdopted = this.change(() => this.scheduler.adoptPlan(draft));
+    if (isAdopted) this.plansAdopted++;
+    return isAdopted;
+  }
+
   /** Lets time pass, and the scheduler wake at every moment at which it wants to. */
   advance(byMs = 0): void {
     const until = this.now + byMs;
