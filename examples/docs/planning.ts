@@ -25,4 +25,4 @@ for (const plan of ['off', 'auto'] as const) {
   const { makespanMs } = simulate(executions, { concurrency: 4, cpu: 2 }, { plan });
   console.log(`plan ${plan}: ${makespanMs} ms`);
 }
-// #endregion
+// #endregion plan
