@@ -113,6 +113,7 @@ export class ToolRegistry {
     this.internal.add(tool.name);
   }
 
+  /** Whether this is the name of an internal tool. @internal */
   hasInternal(name: string): boolean {
     return this.internal.has(name) && this.entries.has(name);
   }

@@ -5,7 +5,7 @@ import { planInstall } from '../../src/cli/mcp/edit-config.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { VolleyError } from '../../src/core/errors.ts';
 import { parsePatterns, patternsIntersect } from '../../src/tasks/plan/deliverables.ts';
-import { patternProblem } from '../../src/tools/builtin/walk.ts';
+import { patternProblem } from '../../src/tools/builtin/input-fields.ts';
 import { linearGlob } from '../../src/tools/pattern/glob.ts';
 import { linearRegex } from '../../src/tools/pattern/regex.ts';
 import { compileJsonSchema } from '../../src/tools/schema.ts';

@@ -10,13 +10,14 @@ interface Operation {
 /** All routes as the server describes them, with values in the place of parameters. */
 async function operations({ json }: Served): Promise<Operation[]> {
   const { body } = await json('GET', '/openapi.json');
-  return Object.entries(body.paths as Record<string, Record<string, { security?: unknown }>>).flatMap(
-    ([path, methods]) =>
-      Object.entries(methods).map(([method, { security }]) => ({
-        method: method.toUpperCase(),
-        path: path.replace('{batch}', 'work').replace('{id}', 'a').replace('{name}', 'echo'),
-        isPublic: security === undefined,
-      })),
+  return Object.entries(
+    body.paths as Record<string, Record<string, { security?: readonly unknown[] }>>,
+  ).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { security }]) => ({
+      method: method.toUpperCase(),
+      path: path.replace('{batch}', 'work').replace('{id}', 'a').replace('{name}', 'echo'),
+      isPublic: security?.length === 0,
+    })),
   );
 }
 

@@ -24,7 +24,9 @@ export class Prediction {
   constructor(private readonly predict: () => TimeLeft | undefined) {}
 
   timeLeft(): TimeLeft | undefined {
-    if (performance.now() - this.madeAt > Math.max(STALE_MS, this.freshMs)) this.make();
+    // That nothing can be predicted is soon found out, and soon no longer true.
+    const isStale = performance.now() - this.madeAt > Math.max(STALE_MS, this.freshMs);
+    if (isStale || this.latest === undefined) this.make();
     const age = performance.now() - this.madeAt;
     if (age > this.freshMs) this.renew();
     return this.latest && lessBy(this.latest, age);

@@ -212,17 +212,22 @@ async function* lines(file: LargeTaskFile): AsyncGenerator<SourceText, void, und
 
 /** The elements of the list that a JSON file consists of, or has as "tasks", and the other values of that object. */
 async function* elements(file: LargeTaskFile): AsyncGenerator<SourceText, void, undefined> {
-  const json = new JsonReader(file.name, file.chunks());
-  await json.skipSpace();
-  if (json.peek() === '[') yield* json.list();
-  else {
-    for await (const key of json.keys()) {
-      if (key === 'tasks' && json.peek() === '[') yield* json.list();
-      else yield { ...(await json.value()), key };
+  const chunks = file.chunks();
+  const json = new JsonReader(file.name, chunks);
+  try {
+    await json.skipSpace();
+    if (json.peek() === '[') yield* json.list();
+    else {
+      for await (const key of json.keys()) {
+        if (key === 'tasks' && json.peek() === '[') yield* json.list();
+        else yield { ...(await json.value()), key };
+      }
     }
+    await json.skipSpace();
+    if (json.peek() !== undefined) throw json.unexpected('the end');
+  } finally {
+    await chunks.return();
   }
-  await json.skipSpace();
-  if (json.peek() !== undefined) throw json.unexpected('the end');
 }
 
 /** Finds the parts of a JSON text without holding all of it. The parts are parsed elsewhere. */

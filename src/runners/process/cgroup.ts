@@ -391,17 +391,22 @@ export class Cgroup {
   /** Ends a call: the group is kept for another one if nothing of this one remains, and otherwise removed. */
   async release(): Promise<void> {
     if (!this.isEmpty || !this.home.keep()) await this.remove();
+    else this.closeFiles();
   }
 
   /** Kills everything in it until it is empty, and removes it. */
   async remove(): Promise<void> {
-    for (const descriptor of this.descriptors.values()) closeSync(descriptor);
-    this.descriptors.clear();
+    this.closeFiles();
     await Promise.all(this.parts.map(({ folder }) => removeFolder(folder)));
     this.home.removed();
   }
 
-  /** Reads a small file of the group, which stays open for the next time. */
+  private closeFiles(): void {
+    for (const descriptor of this.descriptors.values()) closeSync(descriptor);
+    this.descriptors.clear();
+  }
+
+  /** Reads a small file of the group, which stays open until the call ends. */
   private read({ folder }: CgroupTree, name: string): string {
     try {
       let descriptor = this.descriptors.get(name);

@@ -7,13 +7,13 @@ import { inSlices } from '../analysis/slices.ts';
 import { defineTool } from '../define-tool.ts';
 import type { Tool } from '../tool.ts';
 import type { ToolEnvironment } from './environment.ts';
+import { PATH } from './input-fields.ts';
 import { memoryForMb } from './needs.ts';
 import { readRange } from './read-file.ts';
 import { fileFailure, permanentFailure, quoted } from './refusal.ts';
 import { openFile } from './regular-file.ts';
 import { Roots } from './roots.ts';
 import { decodeText } from './text-search.ts';
-import { PATH } from './walk.ts';
 
 const DESCRIPTION = `Tells the facts of a source file: lines (code, comment, blank), functions with their cyclomatic
 complexity, classes, imports and the longest function. JavaScript, TypeScript and Python are read with real parsers

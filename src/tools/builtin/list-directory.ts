@@ -5,9 +5,10 @@ import { defineTool } from '../define-tool.ts';
 import type { Tool } from '../tool.ts';
 import type { ToolEnvironment } from './environment.ts';
 import { ENTRY_TYPES, Folder } from './folder.ts';
+import { GLOB, PATH } from './input-fields.ts';
 import { fileFailure } from './refusal.ts';
 import { Roots } from './roots.ts';
-import { FolderWalk, GLOB, MAX_DEPTH, PATH, pathMatcher, type WalkEntry } from './walk.ts';
+import { FolderWalk, MAX_DEPTH, pathMatcher, type WalkEntry } from './walk.ts';
 
 /** Raise it when the same input gives another result, so that cached results are not used. */
 const VERSION = '1';

@@ -3,12 +3,12 @@ import { z } from 'zod';
 import { defineTool } from '../define-tool.ts';
 import type { Tool } from '../tool.ts';
 import type { ToolEnvironment } from './environment.ts';
+import { PATH, TEXT_ENCODING } from './input-fields.ts';
 import { memoryForMb } from './needs.ts';
 import { fileFailure, permanentFailure, quoted } from './refusal.ts';
 import { openFile } from './regular-file.ts';
 import { Roots } from './roots.ts';
 import { decodeText, isContinuation } from './text-search.ts';
-import { PATH, TEXT_ENCODING } from './walk.ts';
 
 /** A byte range of a file; the end is exclusive. */
 interface ByteRange {

@@ -5,20 +5,12 @@ import { linearRegex } from '../pattern/regex.ts';
 import type { Tool } from '../tool.ts';
 import type { ToolEnvironment } from './environment.ts';
 import { Folder } from './folder.ts';
+import { GLOB, MAX_PATTERN_LENGTH, PATH, patternProblem } from './input-fields.ts';
 import { memoryForMb } from './needs.ts';
 import { fileFailure } from './refusal.ts';
 import { Roots } from './roots.ts';
 import { TEXT_MATCH, TextSearch } from './text-search.ts';
-import {
-  FolderWalk,
-  GLOB,
-  isPassedOver,
-  MAX_DEPTH,
-  MAX_PATTERN_LENGTH,
-  PATH,
-  pathMatcher,
-  patternProblem,
-} from './walk.ts';
+import { FolderWalk, isPassedOver, MAX_DEPTH, pathMatcher } from './walk.ts';
 
 /** Folders with third-party files; they are searched only on request. */
 const PASSED_FOLDERS: ReadonlySet<string> = new Set(['.git', 'node_modules']);

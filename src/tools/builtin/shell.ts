@@ -12,9 +12,9 @@ import type { ToolContext } from '../../runners/runner.ts';
 import { defineTool } from '../define-tool.ts';
 import type { Tool } from '../tool.ts';
 import type { ShellSettings, ToolEnvironment } from './environment.ts';
+import { PATH } from './input-fields.ts';
 import { fileFailure, refusal } from './refusal.ts';
 import { Roots } from './roots.ts';
-import { PATH } from './walk.ts';
 
 /** Shell keywords and builtins; the shell may behave differently from a program with that name. */
 const OWN_WORDS = new Set(

@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { defineTool } from '../define-tool.ts';
 import type { Tool } from '../tool.ts';
 import type { ToolEnvironment } from './environment.ts';
+import { PATH, TEXT_ENCODING } from './input-fields.ts';
 import { memoryForMb } from './needs.ts';
 import { fileFailure } from './refusal.ts';
 import { replaceFile } from './replace-file.ts';
 import { Roots } from './roots.ts';
-import { PATH, TEXT_ENCODING } from './walk.ts';
 
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 

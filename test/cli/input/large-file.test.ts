@@ -1,3 +1,4 @@
+import { readdirSync, readlinkSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { LargeTaskFile } from '../../../src/cli/input/large-file.ts';
 import { type PlainObject, parseTaskFile } from '../../../src/cli/input/task-file.ts';
@@ -124,6 +125,21 @@ const compute = (id: string, expression: string, more: object = {}) => ({
   ...more,
 });
 
+it.runIf(process.platform === 'linux')('closes a large file whose JSON is wrong', async () => {
+  const folder = folderWith({ 'a.json': '[{"function":"f"} {"function":"g"}]' });
+  const file = await LargeTaskFile.open('a.json', folder, 0);
+  await expect(file!.count()).rejects.toMatchObject({ code: 'INVALID_TASK_FILE' });
+  const opened = readdirSync('/proc/self/fd').map((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`);
+    } catch {
+      // It was open for the listing itself.
+      return '';
+    }
+  });
+  expect(opened.filter((path) => path.startsWith(folder))).toEqual([]);
+});
+
 describe('the command line with a large file', () => {
   /** Larger than what is read whole. */
   const padded = (tasks: readonly object[]) =>
@@ -162,12 +178,17 @@ describe('the command line with a large file', () => {
     });
   });
 
-  it('adds it, and tasks without an id once more', async () => {
+  it('adds it once, and refuses tasks that the batch has', async () => {
     const folder = folderWith({ 'big.jsonl': padded(tasks.slice(2)) });
-    for (const open of [2, 4]) {
-      const said = await say(folder, ['add-batch', 'big.jsonl', '--batch', 'b', '--json']);
-      expect(JSON.parse(said.stdout).data).toMatchObject({ batch: 'b', added: 2, counts: { open } });
-    }
+    const add = () => say(folder, ['add-batch', 'big.jsonl', '--batch', 'b', '--json']);
+    expect(JSON.parse((await add()).stdout).data).toMatchObject({
+      batch: 'b',
+      added: 2,
+      counts: { open: 2 },
+    });
+    const again = await add();
+    expect(again.status).toBe(2);
+    expect(JSON.parse(again.stdout)).toMatchObject({ ok: false, error: { code: 'DUPLICATE_ID' } });
   });
 
   it.each([
