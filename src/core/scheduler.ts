@@ -2,15 +2,17 @@ import { type Admitting, checkGroupName, discard, fill, guessByEstimates } from 
 import type { Block } from './block.ts';
 import { applySharedLimits, Catalog, checkAllLimits, checkSharedLimits } from './catalog.ts';
 import { KnownFields } from './check-known.ts';
+import { RESOURCE_NAMES } from './demand.ts';
 import { Dispatcher } from './dispatcher.ts';
 import type { Effects } from './effects.ts';
-import { VolleyError } from './errors.ts';
+import { internalError, VolleyError } from './errors.ts';
 import { Execution } from './execution.ts';
 import { ExecutionGraph } from './execution-graph.ts';
 import { type Failure, RelatedCancellation } from './failure.ts';
 import { Group } from './group.ts';
 import { Lifecycle, Retention } from './lifecycle.ts';
 import { checkNumber, checkSpanMs, MAX_SPAN_MS, show } from './numbers.ts';
+import type { Placement } from './placement.ts';
 import { draftPlan, MAX_PLANNED, Plan, type PlanDraft } from './plan.ts';
 import { seededRandom } from './random.ts';
 import { RateLimit } from './rate.ts';
@@ -273,6 +275,24 @@ export class Scheduler {
       this.wakeRate(applySharedLimits(target, checked));
       this.dispatcher.contest.wake(target.waiters);
     }
+    this.dispatcher.wakeAll();
+  }
+
+  /**
+   * Places executions on workers from now on. Limits of resources then belong to each worker, so those of the whole are
+   * lifted; limits of tools and groups stay.
+   */
+  usePlacement(placement: Placement): void {
+    this.dispatcher.placement = placement;
+    const unlimited = RESOURCE_NAMES.map((name) => [name, Number.POSITIVE_INFINITY]);
+    this.limit(Object.fromEntries(unlimited));
+  }
+
+  /** Applies a change of the workers: one joined, drains, or left. Waiting executions are reconsidered. */
+  changeWorkers(change: (placement: Placement) => void): void {
+    const { placement } = this.dispatcher;
+    if (placement === undefined) throw internalError('There is no placement.');
+    change(placement);
     this.dispatcher.wakeAll();
   }
 
