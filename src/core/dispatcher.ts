@@ -4,7 +4,7 @@ import { ClassQueue, type DemandClass } from './demand-class.ts';
 import type { Execution } from './execution.ts';
 import type { Group } from './group.ts';
 import type { LockHolder } from './locks.ts';
-import type { Placement } from './placement.ts';
+import type { WorkerPlacement } from './placement.ts';
 import type { Plan } from './plan.ts';
 import type { RateLimit } from './rate.ts';
 import { dequeue, goesBefore, requeue } from './ready-queue.ts';
@@ -25,7 +25,7 @@ export type Obstacle =
   | ToolState
   | Group
   | RateLimit
-  | Placement;
+  | WorkerPlacement;
 
 /**
  * Decides what starts next. It guarantees that no limit is exceeded, that an execution that does not fit never blocks
@@ -64,11 +64,11 @@ export class Dispatcher {
   }
 
   /** Where executions are placed; undefined while everything runs on one machine. */
-  get placement(): Placement | undefined {
+  get placement(): WorkerPlacement | undefined {
     return this.room.placement;
   }
 
-  set placement(placement: Placement) {
+  set placement(placement: WorkerPlacement) {
     this.room.placement = placement;
   }
 
@@ -524,7 +524,7 @@ function wouldPass(execution: Execution): boolean {
 class Room {
   readonly resources: ResourceAccounts;
   /** Undefined while everything runs on one machine. */
-  placement: Placement | undefined = undefined;
+  placement: WorkerPlacement | undefined = undefined;
   /** The holders, in no particular order; each knows its index. */
   readonly holders: Execution[] = [];
 

@@ -230,7 +230,8 @@ function explainRetrying(
   return {
     reason: 'retry-pause',
     retryInMs: Math.max(0, retryAt - now),
-    attemptsLeft: terms.retry.maxRetries + 1 - attempt,
+    // Attempts that were lost with their workers do not count.
+    attemptsLeft: Math.max(1, terms.retry.maxRetries + 1 - attempt),
     isStillStopping: graceUntil !== 0,
     lastFailure,
   };

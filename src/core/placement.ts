@@ -56,7 +56,7 @@ export interface PlacedWorker {
  * Knows the workers and what is in use on each. An execution is placed where all of its needs fit at once. There is none
  * while everything runs on one machine, and then nothing of this is asked.
  */
-export class Placement {
+export class WorkerPlacement {
   readonly kind = 'placement';
   /** Classes that fit on no worker now. */
   readonly waiters = new ClassQueue(false);

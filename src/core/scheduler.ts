@@ -12,7 +12,7 @@ import { type Failure, RelatedCancellation } from './failure.ts';
 import { Group } from './group.ts';
 import { Lifecycle, Retention } from './lifecycle.ts';
 import { checkNumber, checkSpanMs, MAX_SPAN_MS, show } from './numbers.ts';
-import type { Placement } from './placement.ts';
+import type { WorkerPlacement } from './placement.ts';
 import { draftPlan, MAX_PLANNED, Plan, type PlanDraft } from './plan.ts';
 import { seededRandom } from './random.ts';
 import { RateLimit } from './rate.ts';
@@ -282,14 +282,14 @@ export class Scheduler {
    * Places executions on workers from now on. Limits of resources then belong to each worker, so those of the whole are
    * lifted; limits of tools and groups stay.
    */
-  usePlacement(placement: Placement): void {
+  usePlacement(placement: WorkerPlacement): void {
     this.dispatcher.placement = placement;
     const unlimited = RESOURCE_NAMES.map((name) => [name, Number.POSITIVE_INFINITY]);
     this.limit(Object.fromEntries(unlimited));
   }
 
   /** Applies a change of the workers: one joined, drains, or left. Waiting executions are reconsidered. */
-  changeWorkers(change: (placement: Placement) => void): void {
+  changeWorkers(change: (placement: WorkerPlacement) => void): void {
     const { placement } = this.dispatcher;
     if (placement === undefined) throw internalError('There is no placement.');
     change(placement);

@@ -6,7 +6,7 @@ import { Execution } from './execution.ts';
 import type { FailureReason } from './failure.ts';
 import { NumberHeap } from './number-heap.ts';
 import { checkNumber, checkObject, MAX_SPAN_MS, show } from './numbers.ts';
-import { Placement, type PlacementRule, type WorkerSpec } from './placement.ts';
+import { type PlacementRule, WorkerPlacement, type WorkerSpec } from './placement.ts';
 import { type Random, seededRandom } from './random.ts';
 import type { ByResource } from './resource-names.ts';
 import { Scheduler } from './scheduler.ts';
@@ -202,10 +202,10 @@ interface Played {
   readonly usedTime: readonly number[];
 }
 
-function placementOf(workers: readonly WorkerSpec[], rule: PlacementRule | undefined): Placement {
+function placementOf(workers: readonly WorkerSpec[], rule: PlacementRule | undefined): WorkerPlacement {
   if (!Array.isArray(workers))
     throw new VolleyError('INVALID_VALUE', `workers must be a list, but it is ${show(workers)}.`);
-  const placement = new Placement(rule);
+  const placement = new WorkerPlacement(rule);
   for (const worker of workers) placement.join(worker);
   return placement;
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { explain } from '../../src/core/explain.ts';
-import { Placement, type WorkerSpec } from '../../src/core/placement.ts';
+import { WorkerPlacement, type WorkerSpec } from '../../src/core/placement.ts';
 import { simulate } from '../../src/core/simulate.ts';
 import { validate } from '../../src/core/validate.ts';
 import { amount } from '../support/depth.ts';
@@ -12,7 +12,7 @@ const cores = (cpu: number) => ({ ...none, cpu });
 
 function scheduled(workers: readonly WorkerSpec[], rule?: 'spread' | 'pack') {
   const virtual = new VirtualScheduler({});
-  const placement = new Placement(rule);
+  const placement = new WorkerPlacement(rule);
   for (const worker of workers) placement.join(worker);
   virtual.scheduler.usePlacement(placement);
   const submit = (rest: Partial<Work> = {}) => {
@@ -20,7 +20,7 @@ function scheduled(workers: readonly WorkerSpec[], rule?: 'spread' | 'pack') {
     validate(virtual.scheduler);
     return execution;
   };
-  const change = (what: (placement: Placement) => void) => {
+  const change = (what: (placement: WorkerPlacement) => void) => {
     virtual.scheduler.changeWorkers(what);
     virtual.scheduler.advance(virtual.now);
   };
