@@ -18,7 +18,13 @@ import {
   type ProtocolTimes,
   type WorkerNote,
 } from './protocol/messages.ts';
-import { ClusterRegistry, type ClusterSettings, type RegistryEntry, serverWarnings } from './registry.ts';
+import {
+  ClusterRegistry,
+  type ClusterSettings,
+  loadPackage,
+  type RegistryEntry,
+  serverWarnings,
+} from './registry.ts';
 import { type MessageScope, parseMessage, Signer } from './signature.ts';
 import { toolHash } from './tool-hash.ts';
 import {
@@ -96,7 +102,7 @@ export class ClusterCoordinator implements RemoteRunner {
     settings: ClusterSettings,
     options: ClusterCoordinatorOptions = {},
   ): Promise<ClusterCoordinator> {
-    const { Queue } = await import('bullmq');
+    const { Queue } = await loadPackage(() => import('bullmq'));
     const { times = DEFAULT_TIMES, notify } = options;
     const registry = await ClusterRegistry.connect(settings);
     try {

@@ -93,7 +93,7 @@ export class ClusterRegistry {
 
   /** Connects and checks the server. */
   static async connect(settings: ClusterSettings): Promise<ClusterRegistry> {
-    const { Redis } = await import('ioredis');
+    const { Redis } = await loadPackage(() => import('ioredis'));
     const options = { lazyConnect: true, maxRetriesPerRequest: null, connectTimeout: CONNECT_MS };
     const redis = new Redis(settings.url, { ...options, retryStrategy: () => null });
     // Without a listener, an error of the connection would end the process. Commands report it.
@@ -239,6 +239,18 @@ export class ClusterRegistry {
       for (const key of keys) found.add(key.slice(start.length).split(':')[0]!);
     } while (cursor !== '0');
     return [...found];
+  }
+}
+
+/** Loads one of the packages that only clusters need. */
+export async function loadPackage<T>(load: () => Promise<T>): Promise<T> {
+  try {
+    return await load();
+  } catch (error) {
+    throw new VolleyError(
+      'CLUSTER_NOT_INSTALLED',
+      `A cluster needs the packages bullmq and ioredis: npm install bullmq ioredis (${reasonText(error)})`,
+    );
   }
 }
 

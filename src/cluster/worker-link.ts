@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Job, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { VolleyError } from '../core/errors.ts';
 import { DEFAULT_TIMES, type ProtocolTimes, type WorkerNote } from './protocol/messages.ts';
 import { WorkerProtocol } from './protocol/worker-protocol.ts';
-import { ClusterRegistry, type ClusterSettings } from './registry.ts';
+import { ClusterRegistry, type ClusterSettings, loadPackage } from './registry.ts';
 import { type MessageScope, parseMessage, type SignedMessage, Signer } from './signature.ts';
 import type { Assignment, RemoteOutcome, RemoteProgress, WorkerOffer } from './work.ts';
 
@@ -29,6 +30,7 @@ export interface WorkerLinkOptions {
 /** A lock that is not renewed for this long lets BullMQ deliver the job again, and the protocol sees that. */
 const LOCK_MS = 15_000;
 const STALLED_MS = 5000;
+const GOODBYE_MS = 1000;
 
 /**
  * A worker's connection to its cluster: carries out the commands of {@link WorkerProtocol} on Redis, takes jobs from the
@@ -58,7 +60,7 @@ export class WorkerLink {
   }
 
   static async open(options: WorkerLinkOptions, host: ToolHost): Promise<WorkerLink> {
-    const { Worker } = await import('bullmq');
+    const { Worker } = await loadPackage(() => import('bullmq'));
     const registry = await ClusterRegistry.connect(options.settings);
     const subscriber = registry.duplicate();
     try {
@@ -96,9 +98,17 @@ export class WorkerLink {
     if (this.isClosed) return;
     this.isClosed = true;
     for (const timer of this.timers) clearTimeout(timer);
+    await this.sayGoodbye();
     await this.consumer?.close(true).catch(() => {});
     this.subscriber.disconnect();
     this.registry.close();
+  }
+
+  /** Saves the coordinator from waiting for the end of the lease. What still runs is lost. */
+  private async sayGoodbye(): Promise<void> {
+    if (this.protocol.isGone || this.registry.redis.status !== 'ready') return;
+    this.protocol.isGone = true;
+    await Promise.race([this.writeNote().catch(() => {}), sleep(GOODBYE_MS)]);
   }
 
   private start(): this {
@@ -139,20 +149,13 @@ export class WorkerLink {
   }
 
   private async beat(): Promise<void> {
-    const { protocol, options, registry } = this;
+    const { protocol, options } = this;
     const { name } = options;
     if (protocol.isDraining && protocol.running === 0) protocol.isGone = true;
-    const note = protocol.nextNote();
-    const { session, epoch } = note;
     const sentAt = performance.now();
     try {
-      const signed = this.sign('note', '', JSON.stringify(note));
-      const offer = this.sign('note', '', JSON.stringify(options.offer));
-      const reply = await registry.beat(
-        { session, name, epoch },
-        JSON.stringify(signed),
-        JSON.stringify(offer),
-      );
+      const { note, reply } = await this.writeNote();
+      const { session } = note;
       this.serverNow = reply.serverNow;
       const before = protocol.epoch;
       protocol.tick(performance.now(), newSession(name));
@@ -168,6 +171,17 @@ export class WorkerLink {
       // The connection broke in the middle. The next heartbeat follows.
     }
     if (!this.isClosed) this.timers[1] = setTimeout(() => void this.beat(), this.times.beatMs);
+  }
+
+  private async writeNote() {
+    const { name, offer } = this.options;
+    const note = this.protocol.nextNote();
+    const { session, epoch } = note;
+    const [signedNote, signedOffer] = [note, offer].map((content) =>
+      JSON.stringify(this.sign('note', '', JSON.stringify(content))),
+    );
+    const reply = await this.registry.beat({ session, name, epoch }, signedNote!, signedOffer!);
+    return { note, reply };
   }
 
   private heard(text: string): void {

@@ -3,7 +3,7 @@ import { Worker as Thread } from 'node:worker_threads';
 import type { VolleyConfig } from '../config/config.ts';
 import { packageVersion } from '../config/package-version.ts';
 import type { CallResult } from '../coordinator/call.ts';
-import { createCoordinator, type ParallelToolCoordinator } from '../coordinator/coordinator.ts';
+import type { ParallelToolCoordinator } from '../coordinator/coordinator.ts';
 import { VolleyError } from '../core/errors.ts';
 import type { Labels } from '../core/labels.ts';
 import type { WorkerSpec } from '../core/placement.ts';
@@ -42,6 +42,8 @@ export type LinkRequest =
 export interface ClusterWorkerOptions {
   readonly settings: ClusterSettings;
   readonly config: VolleyConfig;
+  /** Runs the calls. It is closed with the worker. */
+  readonly tools: ParallelToolCoordinator;
   readonly name: string;
   readonly labels?: Labels;
   /** What it offers, if that is less than the limits of its configuration. */
@@ -62,13 +64,14 @@ export class ClusterWorker {
   /** Resolves when the worker has left the cluster. */
   readonly gone: Promise<void>;
   private leave: () => void = () => {};
+  private readonly ended: Promise<unknown>;
 
   private constructor(
-    private readonly tools: ParallelToolCoordinator,
     private readonly thread: Thread,
     private readonly options: ClusterWorkerOptions,
   ) {
     this.artifacts = new Artifacts(options.settings.artifacts);
+    this.ended = new Promise((resolve) => thread.once('exit', resolve));
     this.gone = new Promise((resolve) => {
       this.leave = resolve;
     });
@@ -76,12 +79,11 @@ export class ClusterWorker {
 
   /** Joins the cluster. */
   static async join(options: ClusterWorkerOptions): Promise<ClusterWorker> {
-    const { settings, name, config, times } = options;
-    const tools = await createCoordinator(config);
-    const offer = offerOf(tools, options);
+    const { settings, name, tools, times } = options;
+    const offer = offerOf(options);
     const workerData: WorkerLinkOptions = { settings, name, offer, ...(times !== undefined && { times }) };
     const thread = new Thread(ENTRY.url, { workerData, execArgv: [...ENTRY.execArgv] });
-    const worker = new ClusterWorker(tools, thread, options);
+    const worker = new ClusterWorker(thread, options);
     try {
       await worker.ready();
     } catch (error) {
@@ -101,10 +103,9 @@ export class ClusterWorker {
 
   /** Leaves at once. Running calls are cancelled. */
   async close(): Promise<void> {
-    const ended = new Promise((resolve) => this.thread.once('exit', resolve));
     this.send({ type: 'close' });
-    await ended;
-    await this.tools.close({ cancel: true });
+    await this.ended;
+    await this.options.tools.close({ cancel: true });
   }
 
   private ready(): Promise<void> {
@@ -151,7 +152,7 @@ export class ClusterWorker {
     { toolName, input, needs }: Assignment,
     signal: AbortSignal,
   ): Promise<RemoteOutcome> {
-    const { tools } = this;
+    const { tools } = this.options;
     const text = await this.artifacts.receive(input);
     let group = '';
     const unlisten = tools.engine.progress.listen((update) => {
@@ -218,10 +219,7 @@ function failed(error: unknown): RemoteOutcome {
   };
 }
 
-function offerOf(
-  tools: ParallelToolCoordinator,
-  { config, name, labels = {}, capacity = {} }: ClusterWorkerOptions,
-): WorkerOffer {
+function offerOf({ tools, config, name, labels = {}, capacity = {} }: ClusterWorkerOptions): WorkerOffer {
   const { maxConcurrency, resources } = config.limits;
   const offered = tools.portableTools().map((tool) => [toolLabel(tool.name), toolHash(tool)]);
   return {

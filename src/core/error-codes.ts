@@ -517,6 +517,10 @@ const CLUSTER_ERRORS = {
     remedy:
       'Set it to the same secret for the coordinator and all workers. `openssl rand -hex 32` makes a good one.',
   },
+  CLUSTER_NOT_INSTALLED: {
+    meaning: 'The packages that clusters need were not installed with Volley.',
+    remedy: 'Install them: `npm install bullmq ioredis`.',
+  },
   CLUSTER_UNREACHABLE: {
     meaning: 'The Redis server of the cluster cannot be reached, or refuses the login.',
     remedy: 'Check the URL, the user and the password. `volley doctor` tests the connection.',

@@ -57,9 +57,11 @@ async function work(options: WorkerOptions, io: Io): Promise<ExitStatus> {
         .slice(0, 40)}-${process.pid}`,
   );
   const { ClusterWorker } = await import('../../cluster/worker.ts');
+  const { createCoordinator } = await import('../../coordinator/coordinator.ts');
   const worker = await ClusterWorker.join({
     settings,
     config,
+    tools: await createCoordinator(config),
     name,
     ...(labels !== undefined && { labels }),
     ...(capacity !== undefined && { capacity }),
