@@ -15,11 +15,16 @@ const tasks = Array.from({ length: 30 }, (_, index) => ({
   function: 'read_file',
   params: { path: `${(index % 3) + 1}.txt` },
 }));
-for (const name of ['1', '2', '3']) writeFileSync(join(folder, `${name}.txt`), `the content of file ${name}\n`);
+for (const name of ['1', '2', '3'])
+  writeFileSync(join(folder, `${name}.txt`), `the content of file ${name}\n`);
 writeFileSync(join(folder, 'demo.json'), JSON.stringify({ tasks }));
 
 const redis = await startRedis();
-const env = { ...process.env, VOLLEY_CLUSTER_KEY: randomBytes(32).toString('hex'), VOLLEY_CLUSTER_URL: redis.url };
+const env = {
+  ...process.env,
+  VOLLEY_CLUSTER_KEY: randomBytes(32).toString('hex'),
+  VOLLEY_CLUSTER_URL: redis.url,
+};
 const volley = (...args: string[]): ChildProcess => {
   console.log(`$ volley ${args.join(' ')}`);
   return spawn(process.execPath, [MAIN, ...args], { cwd: folder, env, stdio: ['ignore', 'pipe', 'inherit'] });
