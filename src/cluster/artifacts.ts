@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { VolleyError } from '../core/errors.ts';
 
 /** Larger arguments and results do not go through the queue. */
-export const MAX_INLINE_BYTES = 65_536;
+const MAX_INLINE_BYTES = 65_536;
 /** Larger ones are not shipped at all. */
 const MAX_ARTIFACT_BYTES = 64 * 2 ** 20;
 

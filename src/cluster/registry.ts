@@ -255,7 +255,7 @@ export async function loadPackage<T>(load: () => Promise<T>): Promise<T> {
 }
 
 /** The URL without its password. */
-export function placeOf(url: string): string {
+function placeOf(url: string): string {
   try {
     const { protocol, host, pathname } = new URL(url);
     return `${protocol}//${host}${pathname}`;
