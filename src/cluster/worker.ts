@@ -220,10 +220,10 @@ function failed(error: unknown): RemoteOutcome {
 }
 
 function offerOf({ tools, config, name, labels = {}, capacity = {} }: ClusterWorkerOptions): WorkerOffer {
-  const { maxConcurrency, resources } = config.limits;
+  const { maxConcurrency, limits, resources } = config.limits;
   const offered = tools.portableTools().map((tool) => [toolLabel(tool.name), toolHash(tool)]);
   return {
-    capacity: { ...resources, concurrency: maxConcurrency, ...capacity },
+    capacity: { ...limits, concurrency: maxConcurrency, resources, ...capacity },
     labels: { ...labels, worker: name, ...Object.fromEntries(offered) },
     version: packageVersion(),
     host: hostname(),

@@ -304,11 +304,11 @@ export class ParallelToolCoordinator implements AsyncDisposable {
    * @internal
    */
   useRemote(remote: RemoteRunner, placement: WorkerPlacement): void {
-    const { maxConcurrency, resources } = this.config.limits;
-    const capacity = { ...resources, concurrency: maxConcurrency };
-    placement.join({ id: LOCAL_WORKER, capacity, labels: LOCAL_LABELS });
+    const { maxConcurrency, limits, resources } = this.config.limits;
+    const capacity = { ...limits, concurrency: maxConcurrency, resources };
     this.runners.remote = remote;
     this.engine.usePlacement(placement);
+    this.engine.changeWorkers(() => placement.join({ id: LOCAL_WORKER, capacity, labels: LOCAL_LABELS }));
   }
 
   /**

@@ -69,14 +69,7 @@ export function fill(
   const tool = known ?? catalog.tool(toolName);
   tool.terms = terms;
   const group = ofGroup ?? catalog.group(spec.group, now);
-  const demand = catalog.demandClass(
-    tool,
-    group,
-    needs,
-    catalog.conflicts(conflictsWith),
-    learns,
-    spec.on,
-  );
+  const demand = catalog.demandClass(tool, group, needs, catalog.conflicts(conflictsWith), learns, spec.on);
   execution.seq = seq;
   execution.name = spec.id;
   execution.demand = demand;

@@ -1,18 +1,19 @@
 import { checkKnown } from './check-known.ts';
-import { CONCURRENCY, RESOURCE_NAMES, type ResourceName, SCALE } from './demand.ts';
+import { CONCURRENCY, SCALE } from './demand.ts';
 import { ClassQueue, type DemandClass } from './demand-class.ts';
 import { VolleyError } from './errors.ts';
 import type { Execution } from './execution.ts';
 import { checkLabels, type Labels, offers } from './labels.ts';
-import { checkNumber, checkObject, show } from './numbers.ts';
-import type { ResourceLimits } from './resource-table.ts';
+import { checkObject, show } from './numbers.ts';
+import type { ResourceName } from './resource-names.ts';
+import { type CountableLimits, ResourceAccounts } from './resources.ts';
 
 /** A machine on which executions can be placed. */
 export interface WorkerSpec {
   /** Unique among the workers. */
   readonly id: string;
-  /** What it offers. A resource that is left out is not limited on this worker. */
-  readonly capacity?: ResourceLimits & { readonly concurrency?: number };
+  /** What it offers. A built-in resource that is left out is not limited on it; of a named one it has none. */
+  readonly capacity?: CountableLimits;
   readonly labels?: Labels;
 }
 
@@ -40,9 +41,8 @@ export type PlacementShortage =
     };
 
 const WORKER_FIELDS: ReadonlySet<string> = new Set<keyof WorkerSpec>(['id', 'capacity', 'labels']);
-const CAPACITIES: ReadonlySet<string> = new Set(RESOURCE_NAMES);
 
-/** A worker with what is in use on it, in thousandths, in the order of RESOURCE_NAMES. */
+/** A worker with what is in use on it, in thousandths, in the order of all resources of the scheduler. */
 export interface PlacedWorker {
   readonly id: string;
   readonly labels: Labels;
@@ -61,6 +61,8 @@ export class WorkerPlacement {
   /** Classes that fit on no worker now. */
   readonly waiters = new ClassQueue(false);
   readonly workers = new Map<string, PlacedWorker>();
+  /** All resources of the scheduler. */
+  private accounts = new ResourceAccounts();
 
   constructor(readonly rule: PlacementRule = 'spread') {
     if (rule !== 'spread' && rule !== 'pack')
@@ -68,6 +70,11 @@ export class WorkerPlacement {
         'INVALID_VALUE',
         `The placement must be "spread" or "pack", but it is ${show(rule)}.`,
       );
+  }
+
+  /** Call it before a worker joins. */
+  use(accounts: ResourceAccounts): void {
+    this.accounts = accounts;
   }
 
   /** Adds a worker. It can come back under the same id after it has left. */
@@ -80,16 +87,19 @@ export class WorkerPlacement {
         id,
       });
     checkObject('The capacity of a worker', capacity);
-    checkKnown('capacity of a worker', capacity, CAPACITIES);
     checkLabels('The labels of a worker', labels);
-    const limits = RESOURCE_NAMES.map((name) => {
-      const amount = capacity[name];
-      if (amount === undefined) return Number.POSITIVE_INFINITY;
-      return Math.round(
-        checkNumber(`capacity.${name}`, amount, { min: 0, max: 1e12, allowInfinity: true }) * SCALE,
-      );
+    const { accounts } = this;
+    // It checks all amounts, and knows where each resource stands.
+    const own = new ResourceAccounts(capacity);
+    const named = Object.keys(capacity.resources ?? {});
+    const fresh = named.filter((name) => !accounts.names.named.has(name));
+    accounts.setLimits({
+      resources: Object.fromEntries(fresh.map((name) => [name, Number.POSITIVE_INFINITY])),
     });
-    this.workers.set(id, { id, labels, limits, used: RESOURCE_NAMES.map(() => 0), isDraining: false });
+    const limits = own.limits.slice(0, own.limits.length - own.names.named.size);
+    for (const [name, index] of accounts.names.named)
+      limits[index] = own.limits[own.names.named.get(name) ?? -1] ?? 0;
+    this.workers.set(id, { id, labels, limits, used: limits.map(() => 0), isDraining: false });
   }
 
   /** Lets a worker finish what it has. */
@@ -115,13 +125,14 @@ export class WorkerPlacement {
     const worker = isBack ? this.workers.get(execution.worker!) : this.choose(execution);
     if (worker === undefined) return;
     execution.worker = worker.id;
-    for (let index = 0; index < demand.needs.length; index++) worker.used[index]! += demand.needs[index]!;
+    for (let index = 0; index < demand.needs.length; index++)
+      worker.used[index] = usedOf(worker, index) + demand.needs[index]!;
   }
 
-  giveBack({ worker: id, demand }: Execution): void {
+  giveBack({ worker: id, heldNeeds }: Execution): void {
     const worker = id === undefined ? undefined : this.workers.get(id);
     if (worker === undefined) return;
-    for (let index = 0; index < demand.needs.length; index++) worker.used[index]! -= demand.needs[index]!;
+    for (let index = 0; index < heldNeeds.length; index++) worker.used[index]! -= heldNeeds[index]!;
   }
 
   /** What is missing for executions of the class; undefined if one could start. */
@@ -135,7 +146,7 @@ export class WorkerPlacement {
     const matching = workers.filter(({ labels }) => offers(labels, wanted));
     if (matching.length === 0) return { lacks: 'labels', wanted };
     if (matching.some((worker) => fitsOn(worker, demand))) return undefined;
-    return largestGap(matching, demand.needs);
+    return largestGap(matching, demand.needs, this.accounts.names.all);
   }
 
   private choose(execution: Execution): PlacedWorker | undefined {
@@ -158,21 +169,21 @@ export class WorkerPlacement {
   }
 }
 
-function fitsOn({ isDraining, limits, used, labels }: PlacedWorker, { needs, on }: DemandClass): boolean {
-  if (isDraining || (on !== undefined && !offers(labels, on))) return false;
+function fitsOn(worker: PlacedWorker, { needs, on }: DemandClass): boolean {
+  if (worker.isDraining || (on !== undefined && !offers(worker.labels, on))) return false;
   for (let index = 0; index < needs.length; index++) {
     const need = needs[index]!;
-    if (need > 0 && used[index]! + need > limits[index]!) return false;
+    if (need > 0 && need > freeOf(worker, index)) return false;
   }
   return true;
 }
 
 /** The share of its scarcest resource that is in use afterwards. */
-function loadAfter({ limits, used }: PlacedWorker, needs: readonly number[]): number {
+function loadAfter(worker: PlacedWorker, needs: readonly number[]): number {
   let load = 0;
   for (let index = 0; index < needs.length; index++) {
-    const limit = limits[index]!;
-    if (limit > 0) load = Math.max(load, (used[index]! + needs[index]!) / limit);
+    const limit = limitOf(worker, index);
+    if (limit > 0) load = Math.max(load, (usedOf(worker, index) + needs[index]!) / limit);
   }
   return load;
 }
@@ -184,17 +195,18 @@ function countOn(dependencies: readonly Execution[], worker: string): number {
 }
 
 /** The resource that keeps the execution from the worker that could take most of it. */
-function largestGap(workers: readonly PlacedWorker[], needs: readonly number[]): PlacementShortage {
+function largestGap(
+  workers: readonly PlacedWorker[],
+  needs: readonly number[],
+  names: readonly ResourceName[],
+): PlacementShortage {
   let isPossible = false;
   let resource = CONCURRENCY;
   let found: PlacedWorker | undefined;
   for (const worker of workers) {
-    const never = needs.findIndex((need, index) => need > worker.limits[index]!);
-    const now = needs.findIndex(
-      (need, index) => need > 0 && worker.used[index]! + need > worker.limits[index]!,
-    );
+    const never = needs.findIndex((need, index) => need > limitOf(worker, index));
     const fitsOnce = never < 0;
-    const index = fitsOnce ? now : never;
+    const index = fitsOnce ? needs.findIndex((need, at) => need > 0 && need > freeOf(worker, at)) : never;
     const isCloser = found === undefined || freeOf(worker, index) > freeOf(found, resource);
     if (fitsOnce === isPossible ? !isCloser : isPossible) continue;
     isPossible = fitsOnce;
@@ -203,14 +215,23 @@ function largestGap(workers: readonly PlacedWorker[], needs: readonly number[]):
   }
   return {
     lacks: 'resource',
-    resource: RESOURCE_NAMES[resource]!,
+    resource: names[resource]!,
     needed: needs[resource]! / SCALE,
     free: Math.max(0, freeOf(found!, resource)) / SCALE,
-    most: found!.limits[resource]! / SCALE,
+    most: limitOf(found!, resource) / SCALE,
     isPossible,
   };
 }
 
-function freeOf({ limits, used }: PlacedWorker, index: number): number {
-  return limits[index]! - used[index]!;
+/** A resource that was declared after the worker joined is one that it does not have. */
+function limitOf({ limits }: PlacedWorker, index: number): number {
+  return limits[index] ?? 0;
+}
+
+function usedOf({ used }: PlacedWorker, index: number): number {
+  return used[index] ?? 0;
+}
+
+function freeOf(worker: PlacedWorker, index: number): number {
+  return limitOf(worker, index) - usedOf(worker, index);
 }

@@ -2,7 +2,6 @@ import { type Admitting, checkGroupName, discard, fill, guessByEstimates } from 
 import type { Block } from './block.ts';
 import { applySharedLimits, Catalog, checkAllLimits, checkSharedLimits } from './catalog.ts';
 import { KnownFields } from './check-known.ts';
-import { RESOURCE_NAMES } from './demand.ts';
 import { Dispatcher } from './dispatcher.ts';
 import type { Effects } from './effects.ts';
 import { internalError, VolleyError } from './errors.ts';
@@ -283,9 +282,14 @@ export class Scheduler {
    * lifted; limits of tools and groups stay.
    */
   usePlacement(placement: WorkerPlacement): void {
+    const { resources } = this.dispatcher;
     this.dispatcher.placement = placement;
-    const unlimited = RESOURCE_NAMES.map((name) => [name, Number.POSITIVE_INFINITY]);
-    this.limit(Object.fromEntries(unlimited));
+    placement.use(resources);
+    const unlimited = (names: Iterable<string>) =>
+      Object.fromEntries(Array.from(names, (name) => [name, Number.POSITIVE_INFINITY]));
+    const { all, named } = resources.names;
+    const builtIn = all.filter((name) => !named.has(name));
+    this.limit({ ...unlimited(builtIn), resources: unlimited(named.keys()) });
   }
 
   /** Applies a change of the workers: one joined, drains, or left. Waiting executions are reconsidered. */

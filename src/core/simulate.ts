@@ -202,12 +202,16 @@ interface Played {
   readonly usedTime: readonly number[];
 }
 
-function placementOf(workers: readonly WorkerSpec[], rule: PlacementRule | undefined): WorkerPlacement {
+function placeOn(
+  scheduler: Scheduler,
+  workers: readonly WorkerSpec[],
+  rule: PlacementRule | undefined,
+): void {
   if (!Array.isArray(workers))
     throw new VolleyError('INVALID_VALUE', `workers must be a list, but it is ${show(workers)}.`);
   const placement = new WorkerPlacement(rule);
+  scheduler.usePlacement(placement);
   for (const worker of workers) placement.join(worker);
-  return placement;
 }
 
 function play(
@@ -221,7 +225,7 @@ function play(
     { retainSettled: executions.length, ...options, limits },
     SIMULATION_FIELDS,
   );
-  if (workers !== undefined) scheduler.usePlacement(placementOf(workers, placement));
+  if (workers !== undefined) placeOn(scheduler, workers, placement);
   const { used } = scheduler.dispatcher.resources;
   const usedTime = used.map(() => 0);
 

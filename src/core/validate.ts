@@ -92,9 +92,9 @@ function checkUse({ dispatcher }: Scheduler, { holding, limitsWereLowered }: Cen
   }
   for (const worker of dispatcher.placement?.workers.values() ?? []) {
     const placed = holding.filter((execution) => execution.worker === worker.id);
-    for (const [index, name] of RESOURCE_NAMES.entries()) {
-      const sum = placed.reduce((total, { demand }) => total + demand.needs[index]!, 0);
-      check(worker.used[index] === sum, `the ${name} in use on ${worker.id} is what is held there`);
+    for (const [index, name] of dispatcher.resources.names.all.entries()) {
+      const sum = placed.reduce((total, { heldNeeds }) => total + (heldNeeds[index] ?? 0), 0);
+      check((worker.used[index] ?? 0) === sum, `the ${name} in use on ${worker.id} is what is held there`);
     }
   }
   for (const execution of holding) {

@@ -13,8 +13,8 @@ const cores = (cpu: number) => ({ ...none, cpu });
 function scheduled(workers: readonly WorkerSpec[], rule?: 'spread' | 'pack') {
   const virtual = new VirtualScheduler({});
   const placement = new WorkerPlacement(rule);
-  for (const worker of workers) placement.join(worker);
   virtual.scheduler.usePlacement(placement);
+  for (const worker of workers) placement.join(worker);
   const submit = (rest: Partial<Work> = {}) => {
     const execution = virtual.submit({ toolName: 'tool', durationMs: 100, resources: none, ...rest });
     validate(virtual.scheduler);
@@ -41,6 +41,21 @@ describe('placement', () => {
       shortage: { lacks: 'resource', isPossible: false, resource: 'memoryMb', needed: 4000, most: 100 },
     });
     expect(submit({ resources: { ...none, memoryMb: 4000 } }).worker).toBe('memory');
+  });
+
+  it('counts named resources, of which a worker that does not name them has none', () => {
+    const { submit, change, why } = scheduled([
+      { id: 'a', capacity: { resources: { gpu: 2 } } },
+      { id: 'b' },
+    ]);
+    const first = submit({ resources: { ...none, gpu: 2 } });
+    const second = submit({ resources: { ...none, gpu: 1 } });
+    expect([first.worker, second.statusName]).toEqual(['a', 'queued']);
+    expect(why(second)).toMatchObject({ shortage: { lacks: 'resource', resource: 'gpu', free: 0, most: 2 } });
+    change((placement) => placement.join({ id: 'c', capacity: { resources: { tpu: 1, gpu: 1 } } }));
+    expect(second.worker).toBe('c');
+    const other = submit({ resources: { ...none, tpu: 1 } });
+    expect(other.worker).toBe('c');
   });
 
   it('spreads by load, or packs', () => {

@@ -96,7 +96,7 @@ async function runLarge(file: LargeTaskFile, options: RunOptions, io: Io): Promi
       const refused = await add(session, { batch, tasks: found.tasks, found }, options, io);
       if (refused !== undefined) return refused;
     }
-    return startBatch(session, batch, start, io);
+    return withCluster(session, options.on, io, (joined) => startBatch(joined, batch, start, io));
   });
 }
 
