@@ -342,6 +342,8 @@ export class Scheduler {
     const { lifecycle, dispatcher } = this;
     const { counts } = lifecycle;
     const waiting = counts[Status.queued]! + counts[Status.pending]! + counts[Status.retrying]!;
+    // A plan knows one machine only.
+    if (dispatcher.placement !== undefined) return false;
     if (waiting < 2 || this.isPlanOff || waiting + counts[Status.running]! > MAX_PLANNED) return false;
     if (dispatcher.structure !== this.draftedStructure) return true;
     if (dispatcher.plan !== undefined) return dispatcher.plan.isOutdated;
