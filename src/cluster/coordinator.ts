@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Job, Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { ParallelToolCoordinator } from '../coordinator/coordinator.ts';
@@ -58,6 +59,7 @@ const ASSIGNMENT_MS = 3_600_000;
 const ORPHANS_EVERY = 60;
 /** The most jobs of one queue that are listed. A worker has fewer slots. */
 const MAX_LISTED = 10_000;
+const LOOK_MS = 50;
 const JOB_OPTIONS = { attempts: 1, removeOnComplete: false, removeOnFail: false };
 
 /**
@@ -159,6 +161,16 @@ export class ClusterCoordinator implements RemoteRunner {
     return this.protocol.workers
       .filter(({ session }) => this.protocol.isReady(session))
       .map(({ name }) => name);
+  }
+
+  /** Waits for the first worker, up to a limit. */
+  async hasWorker(limitMs: number): Promise<boolean> {
+    const until = performance.now() + limitMs;
+    while (this.workers.length === 0) {
+      if (performance.now() > until || this.isClosed) return false;
+      await sleep(LOOK_MS);
+    }
+    return true;
   }
 
   /** Returns the lease. Call it when nothing runs any more. */
@@ -440,7 +452,7 @@ async function acquire(
       );
     if (!isNoted) notify?.(`Waiting for the lease of process ${pid} on ${host}.`);
     isNoted = true;
-    await new Promise((resolve) => setTimeout(resolve, beatMs / 2));
+    await sleep(beatMs / 2);
   }
 }
 

@@ -2,12 +2,13 @@ import type { ClusterSettings } from '../../cluster/registry.ts';
 import type { VolleyConfig } from '../../config/config.ts';
 import { CLUSTER_KEY_VARIABLE } from '../../config/user-folder.ts';
 import { VolleyError } from '../../core/errors.ts';
-import { show } from '../../core/numbers.ts';
 import type { Io } from '../output/io.ts';
 import { writeNote } from '../output/messages.ts';
 import type { Session } from './session.ts';
 
 const MIN_KEY_LENGTH = 16;
+/** How long to wait for a worker before the absence of one is worth a note. */
+const FIRST_WORKER_MS = 3000;
 
 /** Where the cluster is. Throws if a setting is missing. */
 export function clusterSettings(
@@ -24,7 +25,8 @@ export function clusterSettings(
   if (!/^rediss?:\/\/./.test(url))
     throw new VolleyError(
       'INVALID_VALUE',
-      `The address of a cluster must start with redis:// or rediss://, but it is ${show(url)}.`,
+      // It may contain a password.
+      'The address of a cluster must start with redis:// or rediss://.',
     );
   const key = env[CLUSTER_KEY_VARIABLE] ?? '';
   if (key.length < MIN_KEY_LENGTH)
@@ -57,6 +59,8 @@ export async function withCluster<T>(
   const cluster = await ClusterCoordinator.open(settings, { placement, notify });
   try {
     cluster.attach(await session.coordinator());
+    if (!(await cluster.hasWorker(FIRST_WORKER_MS)))
+      notify('No worker has joined yet. Tasks wait until one does: volley worker --join URL');
     isShown = false;
     return await work({ ...session, handle: (request) => session.executor.handle(request) });
   } finally {
