@@ -55,7 +55,9 @@ describe('a cluster', () => {
       });
     await cluster.worker('a', [counting('a')]);
     await cluster.worker('b', [counting('b')]);
-    const { calls } = await cluster.coordinator([double]);
+    const notes: string[] = [];
+    const { calls } = await cluster.coordinator([double], { notify: (text) => notes.push(text) });
+    await expect.poll(() => notes.filter((text) => text.includes('joined')).length).toBe(2);
     const list = Array.from({ length: 40 }, (_, value) => ({
       id: `c${value}`,
       name: 'double',
