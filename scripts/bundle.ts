@@ -15,6 +15,7 @@ export const ENTRIES = [
   'server/index',
   'tools/builtin/index',
   'cli/main',
+  'cluster/worker-thread',
   'runners/process/child',
   'runners/thread/worker',
   'script/evaluate-worker',

@@ -8,6 +8,7 @@ import { buildDashboard } from './build-dashboard.ts';
 const NEEDED = [
   { program: 'bwrap', packageName: 'bubblewrap', what: 'the tests of the process runner' },
   { program: 'curl', packageName: 'curl', what: 'the tests of live events' },
+  { program: 'redis-server', packageName: 'redis-server', what: 'the tests of clusters' },
   { program: 'chromium', packageName: 'chromium', what: 'the tests of the dashboard' },
 ] as const;
 

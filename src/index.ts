@@ -22,6 +22,7 @@ export type {
   AgentSettings,
   CacheSettings,
   CallDefaults,
+  ClusterConfig,
   EngineSettings,
   LimitSettings,
   McpAddress,
@@ -135,6 +136,7 @@ export {
   type GroupSpec,
   type IoIntensity,
   type ItemValue,
+  type Labels,
   type MapOptions,
   type MeasuredClaim,
   type MissedUpdates,
@@ -143,6 +145,8 @@ export {
   type NodeStatus,
   type Outcome,
   ParallelExecutionEngine,
+  type PlacementRule,
+  type PlacementShortage,
   PRIORITIES,
   type Priority,
   type ProgressStream,
@@ -182,6 +186,7 @@ export {
   type UsageFigures,
   type UtilizationSample,
   VolleyError,
+  type WorkerSpec,
 } from './engine/index.ts';
 export { openCoordinator } from './mcp/open-coordinator.ts';
 export { CONTAINS, type Containment, type Fault, type RunnerKind } from './runners/containment.ts';

@@ -49,7 +49,7 @@ describe('the public surface', () => {
 
   it('gives the engine these methods and nothing else', () => {
     const { prototype } = volley.ParallelExecutionEngine;
-    const own = ['assertOpen', 'constructor', 'find', 'findGroup'];
+    const own = ['assertOpen', 'changeWorkers', 'constructor', 'find', 'findGroup', 'usePlacement'];
     const names = Object.getOwnPropertyNames(prototype).filter((name) => !own.includes(name));
     expect(names.sort()).toEqual([
       'allocationHistory',

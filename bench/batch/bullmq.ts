@@ -1,6 +1,6 @@
 import { Queue, Worker } from 'bullmq';
+import { startRedis } from '../../scripts/start-redis.ts';
 import { type BatchContestant, CONCURRENCY } from './contestant.ts';
-import { startRedis } from './redis.ts';
 
 let stopServer: (() => Promise<void>) | undefined;
 let queue: Queue | undefined;

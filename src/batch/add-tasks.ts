@@ -267,8 +267,10 @@ function optionsOf(
   mentions: ReadonlySet<string>,
   warnings: readonly string[],
 ): TaskOptions {
-  const { priority, max_retries, timeout, resources, on_dependency_failure, when, for_each, repeat } = input;
-  const hasOwn = (priority ?? max_retries ?? timeout ?? resources ?? on_dependency_failure) !== undefined;
+  const { priority, max_retries, timeout, resources, on, on_dependency_failure, when, for_each, repeat } =
+    input;
+  const hasOwn =
+    (priority ?? max_retries ?? timeout ?? resources ?? on ?? on_dependency_failure) !== undefined;
   const program = input.function === RUN_PROGRAM ? { seed: randomInt(2 ** 31), vm: VM_VERSION } : undefined;
   const computes = (when ?? for_each ?? repeat ?? program) !== undefined;
   if (!hasOwn && !computes && dependsOn.length === 0 && warnings.length === 0) return NO_OPTIONS;

@@ -41,6 +41,7 @@ export interface VolleyConfig {
   readonly secrets: SecretSettings;
   readonly store: StoreSettings;
   readonly cache: CacheSettings;
+  readonly cluster: ClusterConfig;
   readonly server: ServerSettings;
   readonly mcp: McpSettings;
   readonly mcpServer: McpServeSettings;
@@ -93,6 +94,12 @@ export interface StoreSettings {
 
 /** The cache of results. */
 export interface CacheSettings extends CamelKeys<Settings['cache']> {}
+
+/** Workers on other machines. */
+export interface ClusterConfig extends Omit<Settings['cluster'], 'artifacts'> {
+  /** Absolute. */
+  readonly artifacts: string | undefined;
+}
 
 /** Settings of `volley serve`. */
 export interface ServerSettings extends Omit<CamelKeys<Settings['server']>, 'port' | 'tls' | 'tokens'> {
@@ -212,7 +219,7 @@ export function toConfig(
   folder: string,
   trust: WorkspaceTrust = NOT_NEEDED,
 ): VolleyConfig {
-  const { limits, tools, processes, store, server, tasks } = settings;
+  const { limits, tools, processes, store, cluster, server, tasks } = settings;
   const { files, http_request: http, shell, ...toolSettings } = tools;
   const { sandbox, learn_usage: learnUsage, ...processLimits } = processes;
   const { certificate, key } = server.tls;
@@ -246,6 +253,10 @@ export function toConfig(
     secrets: camelKeys(settings.secrets),
     store: { file: resolve(folder, store.file) },
     cache: camelKeys(settings.cache),
+    cluster: {
+      ...cluster,
+      artifacts: cluster.artifacts === undefined ? undefined : resolve(folder, cluster.artifacts),
+    },
     server: {
       ...camelKeys({ ...server, tls: undefined, tokens: undefined }),
       port: server.port,

@@ -11,7 +11,7 @@ import {
 } from './outline.ts';
 import type { ConfigProblem } from './problems.ts';
 import { DEFAULTS } from './schema.ts';
-import { TRUST_VARIABLE } from './user-folder.ts';
+import { CLUSTER_KEY_VARIABLE, TRUST_VARIABLE } from './user-folder.ts';
 
 export type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
 
@@ -22,12 +22,13 @@ export interface Override {
   readonly value: unknown;
 }
 
-/** Variables that are not settings: the subtask context of agents, and an approval. */
+/** Variables that are not settings: the subtask context of agents, an approval, and a secret. */
 const NO_SETTINGS = new Set([
   ...['FEATURE', 'SUBTASK', 'AGENT', 'TASKS_PROJECT', 'WORKSPACE', 'RUN_MAILBOX', 'RUN_TOKEN'].map(
     (name) => `${VARIABLE_PREFIX}${name}`,
   ),
   TRUST_VARIABLE,
+  CLUSTER_KEY_VARIABLE,
 ]);
 
 /** No list setting contains lists. */

@@ -449,6 +449,27 @@ const cacheSection = table(
   },
 );
 
+const clusterSection = table(
+  'Workers on other machines; see docs/cluster.md. The key that all of them share is in the environment variable `VOLLEY_CLUSTER_KEY`.',
+  {
+    url: optionalText(
+      'The Redis server, such as `redis://user:password@host:6379`; `rediss://` uses TLS. `volley run` then runs its calls on the workers.',
+      { defaultText: 'none: everything runs on this machine' },
+    ),
+    prefix: text({
+      does: 'The start of all keys on the server. Clusters with different prefixes share nothing.',
+      default: 'volley',
+    }),
+    artifacts: optionalText(
+      'A folder that all machines share, for arguments and results of more than 64 KB, relative to the folder of `volley.toml`.',
+    ),
+    placement: choice(['spread', 'pack'], {
+      does: 'Among the workers on which a call fits: `spread` takes the least loaded, `pack` the most loaded.',
+      default: 'spread',
+    }),
+  },
+);
+
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 
 const token = table(
@@ -862,6 +883,7 @@ export const SECTIONS = {
   secrets: secretsSection,
   store: storeSection,
   cache: cacheSection,
+  cluster: clusterSection,
   server: serverSection,
   mcp: mcpSection,
   mcp_server: mcpServerSection,

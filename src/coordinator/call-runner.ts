@@ -1,8 +1,9 @@
 import type { VolleyConfig } from '../config/config.ts';
 import { requireUnchanged } from '../config/trust.ts';
-import { TRUST_VARIABLE } from '../config/user-folder.ts';
+import { CLUSTER_KEY_VARIABLE, TRUST_VARIABLE } from '../config/user-folder.ts';
 import type { ResourceRequirements } from '../core/demand.ts';
 import { VolleyError } from '../core/errors.ts';
+import type { Labels } from '../core/labels.ts';
 import type { AttemptUsage } from '../core/usage.ts';
 import type { ExecutionHandle } from '../engine/handle.ts';
 import { type Outcome, renameError } from '../engine/outcome.ts';
@@ -17,6 +18,7 @@ import { ReportedError } from './errors.ts';
 import type { ReadyCall } from './plan.ts';
 import type { Redactor } from './redaction/redactor.ts';
 import { type ExpressionLookup, type Results, resolveReferences } from './references.ts';
+import { LOCAL_WORKER } from './remote-runner.ts';
 import type { ResultCache } from './result-cache.ts';
 import type { RunnerSet } from './runner-set.ts';
 
@@ -46,6 +48,8 @@ interface NestedOptions extends AttemptOptions {
   /** The group of the child. */
   readonly group: string;
   readonly onChild: ((child: ExecutionHandle) => void) | undefined;
+  /** Where the child may run, if there are workers. */
+  readonly on: ((ready: ReadyCall) => { readonly on: Labels }) | undefined;
 }
 
 const NO_OPTIONS: AttemptOptions = {};
@@ -84,7 +88,7 @@ export class CallRunner {
       const isPlain = ready.references.size + ready.expressions.size === 0;
       const input = isPlain ? ready.input : await inputOf(ready, task, results);
       const redacted = new RedactedTask(task, task, this.redactor, observer);
-      return await this.call(ready.tool, input, needs, redacted, cache);
+      return await this.call(ready.tool, input, needs, redacted, { cache, worker: task.worker });
     } catch (error) {
       throw this.reported(error);
     }
@@ -98,7 +102,7 @@ export class CallRunner {
     planned: ReadyCall,
     task: TaskContext,
     results: ResultReader,
-    { group, onChild, observer, cache }: NestedOptions,
+    { group, onChild, observer, cache, on }: NestedOptions,
   ): Promise<unknown> {
     try {
       const ready = planned.tool.later === undefined ? planned : await this.withTool(planned, task);
@@ -109,6 +113,7 @@ export class CallRunner {
         {
           ...options,
           ...(stallMs !== undefined && { stallMs }),
+          ...on?.(ready),
           group,
           resources: needs,
           learnUsage: learnsUsage(ready.tool, this.config),
@@ -116,7 +121,7 @@ export class CallRunner {
         async (inner) => {
           try {
             const redacted = new RedactedTask(inner, task, this.redactor, observer);
-            return await this.call(ready.tool, input, needs, redacted, cache);
+            return await this.call(ready.tool, input, needs, redacted, { cache, worker: inner.worker });
           } catch (error) {
             throw this.reported(error);
           }
@@ -145,9 +150,16 @@ export class CallRunner {
     input: unknown,
     needs: ResourceRequirements,
     task: RedactedTask,
-    cache: ResultCache | undefined,
+    { cache, worker }: { readonly cache: ResultCache | undefined; readonly worker: string | undefined },
   ): Promise<unknown> {
     this.redactor.refreshForCall();
+    const { remote } = this.runners;
+    // The cache knows the files of this machine only.
+    if (remote !== undefined && worker !== undefined && worker !== LOCAL_WORKER) {
+      const { grantedMemoryMb: memoryMb = needs.memoryMb } = task;
+      const granted = memoryMb === undefined ? needs : { ...needs, memoryMb };
+      return remote.run(worker, { toolName: tool.name, input, needs: granted }, task);
+    }
     const isCached = cache !== undefined && tool.cache !== undefined;
     // Its thread or process may load the module now. A cached result needs the same approval.
     if (tool.code.kind === 'module' || (isCached && tool.source !== undefined))
@@ -218,7 +230,8 @@ export class CallRunner {
 function variables(names: readonly string[]): Record<string, string> {
   return Object.fromEntries(
     names.flatMap((name) => {
-      const value = name === TRUST_VARIABLE ? undefined : process.env[name];
+      const isOurs = name === TRUST_VARIABLE || name === CLUSTER_KEY_VARIABLE;
+      const value = isOurs ? undefined : process.env[name];
       return value === undefined ? [] : [[name, value]];
     }),
   );

@@ -1,6 +1,7 @@
 import type { ResourceRequirements } from '../core/demand.ts';
 import { VolleyError } from '../core/errors.ts';
 import type { FailureReason } from '../core/failure.ts';
+import { checkLabels, type Labels } from '../core/labels.ts';
 import { nearest } from '../core/nearest.ts';
 import { show } from '../core/numbers.ts';
 import type { Priority } from '../core/priority.ts';
@@ -30,6 +31,8 @@ export interface ToolCall {
   readonly deadlineMs?: number;
   readonly retry?: RetryOptions;
   readonly resources?: ResourceRequirements;
+  /** The labels of the workers on which it may run, such as `{ gpu: true }`. Without workers it has no effect. */
+  readonly on?: Labels;
 }
 
 interface CallResultBase {
@@ -71,7 +74,7 @@ export type CallResult<T = unknown> = CallResultBase &
 const MAX_CALLS = 100_000;
 const FIELDS = new Set<string>(
   `id name arguments invalid dependsOn onDependencyFailure priority timeoutMs stallMs deadlineMs retry
-  resources`.split(/\s+/),
+  resources on`.split(/\s+/),
 );
 
 /** A copy of the list, for the caller may go on with his own while it is looked at. Throws if it is none of calls. */
@@ -137,6 +140,8 @@ function checkShape(call: unknown, index: number): asserts call is ToolCall {
     throw invalid(
       `The id of call ${index + 1} (${name}) must be a string of 1 to ${MAX_CALL_ID_LENGTH} characters, but it is ${show(id)}`,
     );
+  const { on } = call as ToolCall;
+  if (on !== undefined) checkLabels(`on of ${which}`, on);
   for (const field of Object.keys(call)) {
     if (FIELDS.has(field)) continue;
     const close = nearest(field, FIELDS);

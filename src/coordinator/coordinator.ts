@@ -6,6 +6,7 @@ import { checkKnown } from '../core/check-known.ts';
 import { VolleyError } from '../core/errors.ts';
 import { checkGlob } from '../core/glob.ts';
 import { checkNumber, checkObject, checkSpanMs, show } from '../core/numbers.ts';
+import type { WorkerPlacement } from '../core/placement.ts';
 import type { NamedResources } from '../core/resource-names.ts';
 import { reasonText } from '../core/words.ts';
 import { ParallelExecutionEngine } from '../engine/engine.ts';
@@ -22,6 +23,7 @@ import { CallGroup } from './call-group.ts';
 import { InputReader } from './input-reader.ts';
 import { CallPlanner } from './plan.ts';
 import { Redactor } from './redaction/redactor.ts';
+import { LOCAL_LABELS, LOCAL_WORKER, type RemoteRunner } from './remote-runner.ts';
 import {
   type CacheMode,
   type CacheParts,
@@ -294,6 +296,28 @@ export class ParallelToolCoordinator implements AsyncDisposable {
         unlink();
       }
     });
+  }
+
+  /**
+   * Runs calls on other machines from now on. This process stays one of the workers, for what cannot run elsewhere.
+   *
+   * @internal
+   */
+  useRemote(remote: RemoteRunner, placement: WorkerPlacement): void {
+    const { maxConcurrency, limits, resources } = this.config.limits;
+    const capacity = { ...limits, concurrency: maxConcurrency, resources };
+    this.runners.remote = remote;
+    this.engine.usePlacement(placement);
+    this.engine.changeWorkers(() => placement.join({ id: LOCAL_WORKER, capacity, labels: LOCAL_LABELS }));
+  }
+
+  /**
+   * The tools that another machine may call here.
+   *
+   * @internal
+   */
+  portableTools(): Tool[] {
+    return this.registry.portable();
   }
 
   /** Applies the limits of a changed configuration to the running coordinator. Other settings need a new one. */

@@ -17,6 +17,7 @@ export class ReportedError extends ToolFailure {
       reason: reason ?? (isToolFailure(thrown) ? thrown.reason : 'error'),
       retryable: isRetryable(thrown),
       ...(isToolFailure(thrown) && thrown.memoryMb !== undefined && { memoryMb: thrown.memoryMb }),
+      isLost: isToolFailure(thrown) && thrown.isLost,
     });
     this.name = redactor.text(name);
     this.code = code === undefined ? undefined : redactor.text(code);

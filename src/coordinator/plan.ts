@@ -1,6 +1,7 @@
 import type { VolleyConfig } from '../config/config.ts';
 import type { ResourceRequirements } from '../core/demand.ts';
 import { internalError, VolleyError } from '../core/errors.ts';
+import type { Labels } from '../core/labels.ts';
 import { NearestNames } from '../core/nearest.ts';
 import type { Priority } from '../core/priority.ts';
 import { resourceNameProblem, unknownResource } from '../core/resource-names.ts';
@@ -33,6 +34,7 @@ import {
   referencesIn,
   resolveReferences,
 } from './references.ts';
+import { LOCAL_LABELS } from './remote-runner.ts';
 import type { ResultCache } from './result-cache.ts';
 import type { RunnerSet } from './runner-set.ts';
 
@@ -347,23 +349,35 @@ export class CallPlanner {
       place.reload === undefined ? this.work(planned, place) : this.reloadedWork(place.reload, place);
     const { around } = place;
     const run: ToolFunction = around === undefined ? work : (task) => around.attempt(task, work);
-    const item = itemOf(
+    const item: GroupItem = itemOf(
       needs === undefined ? preparing(options) : options,
       { id: place.id, dependsOn: place.dependsOn, policy },
       needs ?? NO_NEEDS,
       run,
       learnsUsage(planned.tool, this.parts.config),
     );
-    return place.isOptional === true ? { ...item, isOptional: true } : item;
+    const optional = place.isOptional === true ? { ...item, isOptional: true } : item;
+    if (this.parts.runners.remote === undefined) return optional;
+    return { ...optional, ...(needs === undefined ? { on: LOCAL_LABELS } : this.placeOf(planned)) };
   }
 
   private work(ready: ReadyCall, { results, group, onChild, cache }: Placement): AttemptWork {
     const { runner } = this;
     const { needs } = ready;
     if (needs === undefined)
-      return (task, observer) => runner.runNested(ready, task, results, { group, onChild, observer, cache });
+      return (task, observer) => {
+        const on = this.parts.runners.remote === undefined ? undefined : this.placeOf;
+        return runner.runNested(ready, task, results, { group, onChild, observer, cache, on });
+      };
     return (task, observer) => runner.run(ready, needs, task, results, { observer, cache });
   }
+
+  /** The labels of the workers on which a call may run: those that the call wants, and its tool. */
+  private readonly placeOf = ({ tool, call }: ReadyCall): { on: Labels } => {
+    const { registry, runners } = this.parts;
+    if (!registry.canRunElsewhere(tool)) return { on: LOCAL_LABELS };
+    return { on: { ...call.on, ...runners.remote!.labelsFor(tool) } };
+  };
 
   /** A separate method, so that its closure does not retain the planned call. */
   private reloadedWork(reload: () => Promise<ReadyCall>, place: Placement): AttemptWork {

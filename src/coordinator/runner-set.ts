@@ -11,12 +11,15 @@ import type { Runner } from '../runners/runner.ts';
 import { ThreadRunner } from '../runners/thread/thread-runner.ts';
 import type { ToolEnvironment } from '../tools/builtin/environment.ts';
 import type { Isolation } from '../tools/tool.ts';
+import type { RemoteRunner } from './remote-runner.ts';
 
 /** The runners of a coordinator, each made when the first call needs it. */
 export class RunnerSet {
   private readonly made = new Map<Isolation, Runner>();
   private sharedLauncher: Launcher | undefined;
   private isClosed = false;
+  /** Runs calls on other machines, if there are any. */
+  remote: RemoteRunner | undefined = undefined;
 
   /** What tools may not write, and what they may not read. */
   readonly protection: ProtectedPaths;

@@ -4,6 +4,7 @@ import { checkNames, neededAmounts, neededLocks } from './demand.ts';
 import { VolleyError } from './errors.ts';
 import type { Execution } from './execution.ts';
 import type { Group } from './group.ts';
+import { checkLabels } from './labels.ts';
 import { checkBoolean, checkNumber, checkSpanMs, MAX_SPAN_MS, show } from './numbers.ts';
 import { priorityLevel } from './priority.ts';
 import type { ResourceAccounts } from './resources.ts';
@@ -47,6 +48,7 @@ export function fill(
   const locks = neededLocks(spec.resources);
   if (conflictsWith !== undefined) checkNames('conflictsWith', conflictsWith);
   if (spec.group !== undefined) checkGroupOf(spec.group, ofGroup);
+  if (spec.on !== undefined) checkLabels('on', spec.on);
   if (spec.dependsOn !== undefined && !Array.isArray(spec.dependsOn)) {
     throw new VolleyError(
       'INVALID_VALUE',
@@ -67,7 +69,7 @@ export function fill(
   const tool = known ?? catalog.tool(toolName);
   tool.terms = terms;
   const group = ofGroup ?? catalog.group(spec.group, now);
-  const demand = catalog.demandClass(tool, group, needs, catalog.conflicts(conflictsWith), learns);
+  const demand = catalog.demandClass(tool, group, needs, catalog.conflicts(conflictsWith), learns, spec.on);
   execution.seq = seq;
   execution.name = spec.id;
   execution.demand = demand;

@@ -4,6 +4,7 @@ import { DemandClass } from './demand-class.ts';
 import { UnknownDuration } from './durations.ts';
 import { VolleyError } from './errors.ts';
 import { Group } from './group.ts';
+import type { Labels } from './labels.ts';
 import { checkNumber, checkObject, show } from './numbers.ts';
 import { checkRate, RateLimit, type RateOptions } from './rate.ts';
 import { ToolState } from './tool.ts';
@@ -71,9 +72,10 @@ export class Catalog {
     needs: ResourceVector,
     conflicts: readonly ToolState[],
     learns = 0,
+    on?: Labels,
   ): DemandClass {
-    for (const known of tool.classes) if (known.matches(group, needs, conflicts, learns)) return known;
-    const made = new DemandClass(tool, group, [...needs], conflicts, this.stepMs, learns);
+    for (const known of tool.classes) if (known.matches(group, needs, conflicts, learns, on)) return known;
+    const made = new DemandClass(tool, group, [...needs], conflicts, this.stepMs, learns, on);
     tool.classes.push(made);
     group.classes.push(made);
     for (const other of conflicts) other.namedBy++;

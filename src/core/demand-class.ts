@@ -2,6 +2,7 @@ import type { ResourceVector } from './demand.ts';
 import type { Execution } from './execution.ts';
 import type { Group } from './group.ts';
 import { IndexedHeap } from './heap.ts';
+import { type Labels, sameLabels } from './labels.ts';
 import { ReadyQueue } from './ready-queue.ts';
 import type { ToolState } from './tool.ts';
 
@@ -32,6 +33,8 @@ export class DemandClass {
     readonly stepMs: number,
     /** The needs that follow what is measured, as bits by index. */
     readonly learns = 0,
+    /** The labels of the workers it may run on. */
+    readonly on?: Labels,
   ) {}
 
   add(execution: Execution): void {
@@ -50,7 +53,14 @@ export class DemandClass {
     if (head !== undefined) this.headRank = head.rank;
   }
 
-  matches(group: Group, needs: ResourceVector, conflicts: readonly ToolState[], learns: number): boolean {
+  matches(
+    group: Group,
+    needs: ResourceVector,
+    conflicts: readonly ToolState[],
+    learns: number,
+    on: Labels | undefined,
+  ): boolean {
+    if (this.on !== on && !sameLabels(this.on, on)) return false;
     if (this.group !== group || this.conflicts.length !== conflicts.length) return false;
     if (this.needs.length !== needs.length || this.learns !== learns) return false;
     for (let index = 0; index < needs.length; index++) if (this.needs[index] !== needs[index]) return false;

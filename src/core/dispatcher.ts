@@ -4,6 +4,7 @@ import { ClassQueue, type DemandClass } from './demand-class.ts';
 import type { Execution } from './execution.ts';
 import type { Group } from './group.ts';
 import type { LockHolder } from './locks.ts';
+import type { WorkerPlacement } from './placement.ts';
 import type { Plan } from './plan.ts';
 import type { RateLimit } from './rate.ts';
 import { dequeue, goesBefore, requeue } from './ready-queue.ts';
@@ -23,7 +24,8 @@ export type Obstacle =
   | { readonly kind: 'reservation'; readonly waiters: ClassQueue }
   | ToolState
   | Group
-  | RateLimit;
+  | RateLimit
+  | WorkerPlacement;
 
 /**
  * Decides what starts next. It guarantees that no limit is exceeded, that an execution that does not fit never blocks
@@ -59,6 +61,15 @@ export class Dispatcher {
   ) {
     this.room = new Room((holder) => this.enqueue(holder as Execution));
     this.resources = this.room.resources;
+  }
+
+  /** Where executions are placed; undefined while everything runs on one machine. */
+  get placement(): WorkerPlacement | undefined {
+    return this.room.placement;
+  }
+
+  set placement(placement: WorkerPlacement) {
+    this.room.placement = placement;
   }
 
   /** The executions that hold resources, in no particular order. */
@@ -111,7 +122,7 @@ export class Dispatcher {
         const waiters = waitersOf(obstacle, demand);
         this.contest.keepOut(demand, waiters);
         if (obstacle.kind === 'rate') this.timers.set(obstacle, obstacle.allowedAt(now));
-        else
+        else if (obstacle.kind !== 'placement')
           this.considerReservation(
             longestWaiting(execution, waiters, this.resources, now - this.reserveAfterMs),
             now,
@@ -156,6 +167,7 @@ export class Dispatcher {
     for (let index = 0; index < needs.length; index++) if (needs[index]! > 0) this.contest.wakeShort(index);
     this.contest.wake(tool.waiters);
     this.contest.wake(group.waiters);
+    if (this.placement !== undefined) this.contest.wake(this.placement.waiters);
     this.contest.wake(this.reservation.waiters);
   }
 
@@ -192,6 +204,7 @@ export class Dispatcher {
   wakeAll(): void {
     this.structureChanged();
     this.contest.wakeAllShort();
+    if (this.placement !== undefined) this.contest.wake(this.placement.waiters);
     if (this.reserved !== undefined) this.dropReservation();
   }
 
@@ -210,7 +223,9 @@ export class Dispatcher {
     if (demand.group.isPaused) return demand.group;
     const short = this.resources.shortage(demand.needs);
     if (short >= 0) return this.contest.shortage(short);
-    return this.limitAgainst(demand, now);
+    const limit = this.limitAgainst(demand, now);
+    if (limit !== undefined || this.placement === undefined) return limit;
+    return this.placement.fits(demand) ? undefined : this.placement;
   }
 
   /** The tool limit, group limit or conflict that blocks the class now. */
@@ -508,6 +523,8 @@ function wouldPass(execution: Execution): boolean {
 /** Accounts for everything that running executions hold: amounts, tool and group slots, conflicts and locks. */
 class Room {
   readonly resources: ResourceAccounts;
+  /** Undefined while everything runs on one machine. */
+  placement: WorkerPlacement | undefined = undefined;
   /** The holders, in no particular order; each knows its index. */
   readonly holders: Execution[] = [];
 
@@ -518,6 +535,7 @@ class Room {
   /** Takes everything an execution needs. It must fit. */
   occupy(execution: Execution): void {
     const { needs, tool, group, conflicts } = execution.demand;
+    if (this.placement !== undefined) this.placement.take(execution, execution.room === 'lent');
     execution.room = 'held';
     execution.forgetHeld();
     const { holders } = this;
@@ -541,6 +559,7 @@ class Room {
       last.place = execution.place;
     }
     this.resources.giveBack(execution.heldNeeds);
+    if (this.placement !== undefined) this.placement.giveBack(execution);
     tool.running--;
     group.running--;
     for (const other of conflicts) other.conflictedBy--;

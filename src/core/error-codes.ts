@@ -510,6 +510,54 @@ const FEATURE_ERRORS = {
   },
 } as const satisfies ErrorTable;
 
+/** Errors of clusters. */
+const CLUSTER_ERRORS = {
+  CLUSTER_KEY_MISSING: {
+    meaning: 'The environment variable `VOLLEY_CLUSTER_KEY` is missing or shorter than 16 characters.',
+    remedy:
+      'Set it to the same secret for the coordinator and all workers. `openssl rand -hex 32` makes a good one.',
+  },
+  CLUSTER_NOT_INSTALLED: {
+    meaning: 'The packages that clusters need were not installed with Volley.',
+    remedy: 'Install them: `npm install bullmq ioredis`.',
+  },
+  CLUSTER_UNREACHABLE: {
+    meaning: 'The Redis server of the cluster cannot be reached, or refuses the login.',
+    remedy: 'Check the URL, the user and the password. `volley doctor` tests the connection.',
+  },
+  CLUSTER_UNSUITABLE: {
+    meaning: 'The Redis server is too old, or may drop keys when its memory is full.',
+    remedy: 'Use Redis 6.2 or newer, or Valkey, with `maxmemory-policy noeviction`.',
+  },
+  CLUSTER_BUSY: {
+    meaning:
+      'Another process coordinates the workers of this cluster. There is one at a time for each prefix.',
+    remedy: 'Wait until it has ended, or use another `cluster.prefix` with workers of its own.',
+  },
+  CLUSTER_NAME_TAKEN: {
+    meaning: 'A running worker of the cluster has the same name.',
+    remedy: 'Choose another name with `--name`. After a crash, wait until its lease has ended.',
+  },
+  CLUSTER_VALUE_TOO_LARGE: {
+    meaning: 'Arguments or a result are too large to be sent between machines.',
+    remedy: 'Set `cluster.artifacts` to a folder that all machines share, or write the data to a file.',
+  },
+  CLUSTER_ARTIFACT_MISSING: {
+    meaning: 'A large argument or result is not in the folder `cluster.artifacts`, or was changed there.',
+    remedy: 'Check that the coordinator and all workers see the same folder.',
+  },
+  CLUSTER_UNKNOWN_WORKER: {
+    meaning: 'No worker of the cluster has this name.',
+    remedy: '`volley workers` lists them.',
+  },
+  WORKER_LOST: {
+    meaning:
+      'The worker stopped, lost its connection or was replaced while the call ran. It is not known how far it got.',
+    remedy:
+      'Calls of idempotent tools are retried on another worker. Check the effects of others before you retry them.',
+  },
+} as const satisfies ErrorTable;
+
 /**
  * Every error that Volley itself raises has one of these codes. A code never changes its meaning and is never
  * reused; `docs/errors.md` is generated from this table. A new one goes into the table of its subject.
@@ -521,6 +569,7 @@ export const ERROR_CODES = {
   ...SCRIPT_ERRORS,
   ...SERVER_ERRORS,
   ...FEATURE_ERRORS,
+  ...CLUSTER_ERRORS,
   INTERNAL: {
     meaning: 'An internal invariant of Volley is broken.',
     remedy: 'Please report it with the message. It is a bug in Volley, not in your code.',

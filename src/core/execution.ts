@@ -40,6 +40,7 @@ export class RareFields {
   timerIndex = -1;
   /** What it took when it started, if its demand has changed since. */
   held: ResourceVector | undefined = undefined;
+  worker: string | undefined = undefined;
 }
 
 /**
@@ -196,6 +197,15 @@ export class Execution extends LinkedNode implements Timed, LockHolder {
 
   set timerIndex(index: number) {
     this.withRare().timerIndex = index;
+  }
+
+  /** The worker on which it runs or ran last, if there are workers. */
+  get worker(): string | undefined {
+    return this.rare?.worker;
+  }
+
+  set worker(worker: string) {
+    this.withRare().worker = worker;
   }
 
   /** The caller's estimate, 0 if none. */

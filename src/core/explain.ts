@@ -5,6 +5,7 @@ import type { Execution } from './execution.ts';
 import { explanationText } from './explanation-text.ts';
 import type { Failure, FailureReason } from './failure.ts';
 import type { Lock } from './locks.ts';
+import type { PlacementShortage } from './placement.ts';
 import type { ResourceName } from './resource-names.ts';
 import type { Scheduler } from './scheduler.ts';
 import { type ExecutionStatus, Status } from './status.ts';
@@ -78,6 +79,8 @@ export type QueuedReason =
   | { readonly reason: 'reservation'; readonly reservedFor: NamedExecution }
   /** It fits, but by estimate it would delay others that the plan starts first. Undefined if it is not due for long. */
   | { readonly reason: 'plan'; readonly startsInMs: number | undefined }
+  /** No worker can take it now. */
+  | { readonly reason: 'worker'; readonly shortage: PlacementShortage; readonly workers: number }
   /** Nothing but its place in the queue. */
   | { readonly reason: 'turn'; readonly ahead: Ahead };
 
@@ -227,7 +230,8 @@ function explainRetrying(
   return {
     reason: 'retry-pause',
     retryInMs: Math.max(0, retryAt - now),
-    attemptsLeft: terms.retry.maxRetries + 1 - attempt,
+    // Attempts that were lost with their workers do not count.
+    attemptsLeft: Math.max(1, terms.retry.maxRetries + 1 - attempt),
     isStillStopping: graceUntil !== 0,
     lastFailure,
   };
@@ -306,6 +310,12 @@ function explainObstacle(
       return { reason: 'rate', owner: obstacle.owner, allowedInMs: obstacle.allowedAt(now) - now };
     case 'reservation':
       return { reason: 'reservation', reservedFor: nameOf(dispatcher.reserved!) };
+    case 'placement':
+      return {
+        reason: 'worker',
+        shortage: obstacle.shortage(execution.demand)!,
+        workers: obstacle.workers.size,
+      };
     default:
       return unreachable(obstacle);
   }

@@ -41,6 +41,8 @@ function standingText(execution: Execution, standing: StandingReason): string {
       return `room is being kept for ${whoText(standing.reservedFor)}, which has waited long`;
     case 'plan':
       return planText(standing);
+    case 'worker':
+      return workerText(standing);
     case 'turn':
       return aheadText(standing.ahead);
     case 'retry-pause':
@@ -76,6 +78,26 @@ function resourceText({ resource, needed, free, limit, isLearned, isPossible }: 
   const needs = `needs ${needed} ${UNITS.get(resource) ?? resource}${source}`;
   if (isPossible) return `${needs}, ${free} of ${limit} are free`;
   return `${needs}, but the limit was lowered to ${limit}: it cannot start until the limit is raised`;
+}
+
+function workerText({ shortage, workers }: Of<'worker'>): string {
+  switch (shortage.lacks) {
+    case 'workers':
+      return 'no worker takes work now: it waits until one joins';
+    case 'label':
+      return `none of the ${countText(workers, 'worker')} has ${shortage.label} = ${JSON.stringify(shortage.wanted)}: it waits until one joins`;
+    case 'labels':
+      return `none of the ${countText(workers, 'worker')} has all of ${JSON.stringify(shortage.wanted)}: it waits until one joins`;
+    case 'resource': {
+      const { resource, needed, free, most, isPossible } = shortage;
+      const needs = `needs ${needed} ${UNITS.get(resource) ?? 'slots'} on one worker`;
+      return isPossible
+        ? `${needs}, the best has ${free} of ${most} free`
+        : `${needs}, but no worker has more than ${most}: it waits until a larger one joins`;
+    }
+    default:
+      return unreachable(shortage);
+  }
 }
 
 function lockText({ lock, heldBy, holders, ahead }: Of<'lock'>): string {

@@ -192,9 +192,9 @@ export class Lifecycle {
     if (memoryMb === undefined) return true;
     if (!fitsMemory(memoryMb, dispatcher.resources.limits)) return false;
     const { demand } = execution;
-    const { tool, group, conflicts, learns } = demand;
+    const { tool, group, conflicts, learns, on } = demand;
     const needs = withMemory(execution.heldNeeds, memoryMb);
-    execution.demand = catalog.demandClass(tool, group, needs, conflicts, claimsMemory(learns));
+    execution.demand = catalog.demandClass(tool, group, needs, conflicts, claimsMemory(learns), on);
     execution.demand.add(execution);
     if (demand.remove(execution) === 0) catalog.release(demand);
     return true;

@@ -4,13 +4,14 @@ import { applySharedLimits, Catalog, checkAllLimits, checkSharedLimits } from '.
 import { KnownFields } from './check-known.ts';
 import { Dispatcher } from './dispatcher.ts';
 import type { Effects } from './effects.ts';
-import { VolleyError } from './errors.ts';
+import { internalError, VolleyError } from './errors.ts';
 import { Execution } from './execution.ts';
 import { ExecutionGraph } from './execution-graph.ts';
 import { type Failure, RelatedCancellation } from './failure.ts';
 import { Group } from './group.ts';
 import { Lifecycle, Retention } from './lifecycle.ts';
 import { checkNumber, checkSpanMs, MAX_SPAN_MS, show } from './numbers.ts';
+import type { WorkerPlacement } from './placement.ts';
 import { draftPlan, MAX_PLANNED, Plan, type PlanDraft } from './plan.ts';
 import { seededRandom } from './random.ts';
 import { RateLimit } from './rate.ts';
@@ -276,6 +277,29 @@ export class Scheduler {
     this.dispatcher.wakeAll();
   }
 
+  /**
+   * Places executions on workers from now on. Limits of resources then belong to each worker, so those of the whole are
+   * lifted; limits of tools and groups stay.
+   */
+  usePlacement(placement: WorkerPlacement): void {
+    const { resources } = this.dispatcher;
+    this.dispatcher.placement = placement;
+    placement.use(resources);
+    const unlimited = (names: Iterable<string>) =>
+      Object.fromEntries(Array.from(names, (name) => [name, Number.POSITIVE_INFINITY]));
+    const { all, named } = resources.names;
+    const builtIn = all.filter((name) => !named.has(name));
+    this.limit({ ...unlimited(builtIn), resources: unlimited(named.keys()) });
+  }
+
+  /** Applies a change of the workers: one joined, drains, or left. Waiting executions are reconsidered. */
+  changeWorkers(change: (placement: WorkerPlacement) => void): void {
+    const { placement } = this.dispatcher;
+    if (placement === undefined) throw internalError('There is no placement.');
+    change(placement);
+    this.dispatcher.wakeAll();
+  }
+
   /** Frees the resources of a running execution while it waits for others. */
   lend(execution: Execution): void {
     if (execution.state !== Status.running) return;
@@ -318,6 +342,8 @@ export class Scheduler {
     const { lifecycle, dispatcher } = this;
     const { counts } = lifecycle;
     const waiting = counts[Status.queued]! + counts[Status.pending]! + counts[Status.retrying]!;
+    // A plan knows one machine only.
+    if (dispatcher.placement !== undefined) return false;
     if (waiting < 2 || this.isPlanOff || waiting + counts[Status.running]! > MAX_PLANNED) return false;
     if (dispatcher.structure !== this.draftedStructure) return true;
     if (dispatcher.plan !== undefined) return dispatcher.plan.isOutdated;

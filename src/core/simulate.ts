@@ -6,6 +6,7 @@ import { Execution } from './execution.ts';
 import type { FailureReason } from './failure.ts';
 import { NumberHeap } from './number-heap.ts';
 import { checkNumber, checkObject, MAX_SPAN_MS, show } from './numbers.ts';
+import { type PlacementRule, WorkerPlacement, type WorkerSpec } from './placement.ts';
 import { type Random, seededRandom } from './random.ts';
 import type { ByResource } from './resource-names.ts';
 import { Scheduler } from './scheduler.ts';
@@ -28,6 +29,10 @@ export interface SimulatedExecution extends Omit<ExecutionSpec, 'dependsOn'> {
 export interface SimulationOptions extends Omit<SchedulerOptions, 'limits'> {
   readonly seed?: number;
   readonly group?: GroupSpec;
+  /** The workers on which executions are placed. Default none: everything runs on one machine with the given limits. */
+  readonly workers?: readonly WorkerSpec[];
+  /** How a worker is chosen. Default spread. */
+  readonly placement?: PlacementRule;
 }
 
 /** One attempt on the virtual timeline. */
@@ -37,6 +42,8 @@ export interface SimulatedAttempt {
   readonly attempt: number;
   readonly startMs: number;
   readonly endMs: number;
+  /** The worker it ran on, if there are workers. */
+  readonly worker?: string;
 }
 
 /** The result of {@link simulate}. */
@@ -59,6 +66,8 @@ const OPTIONS: ReadonlySet<string> = new Set<keyof SimulationOptions>([
   'seed',
   'plan',
   'group',
+  'workers',
+  'placement',
 ]);
 /** The fields of an execution that only a simulation reads. */
 export const SIMULATION_FIELDS = [
@@ -100,7 +109,8 @@ class VirtualWorld implements Effects {
   /** Attempt ends, then start order. A stopped attempt leaves an entry that is ignored. */
   private readonly agenda = new NumberHeap();
   readonly members: readonly VirtualExecution[];
-  readonly schedule: { index: number; attempt: number; startMs: number; endMs: number }[] = [];
+  readonly schedule: { index: number; attempt: number; startMs: number; endMs: number; worker?: string }[] =
+    [];
   readonly statuses: ExecutionStatus[];
 
   constructor(
@@ -123,7 +133,9 @@ class VirtualWorld implements Effects {
     const endMs = this.now + Math.round(spanMs);
     execution.scheduleIndex = this.schedule.length;
     execution.endMs = endMs;
-    this.schedule.push({ index, attempt, startMs: this.now, endMs });
+    const { worker } = execution;
+    const at = { index, attempt, startMs: this.now, endMs };
+    this.schedule.push(worker === undefined ? at : { ...at, worker });
     this.agenda.add(endMs, execution.scheduleIndex, index);
   }
 
@@ -190,10 +202,22 @@ interface Played {
   readonly usedTime: readonly number[];
 }
 
+function placeOn(
+  scheduler: Scheduler,
+  workers: readonly WorkerSpec[],
+  rule: PlacementRule | undefined,
+): void {
+  if (!Array.isArray(workers))
+    throw new VolleyError('INVALID_VALUE', `workers must be a list, but it is ${show(workers)}.`);
+  const placement = new WorkerPlacement(rule);
+  scheduler.usePlacement(placement);
+  for (const worker of workers) placement.join(worker);
+}
+
 function play(
   executions: readonly SimulatedExecution[],
   limits: SchedulerLimits,
-  { group, ...options }: SimulationOptions,
+  { group, workers, placement, ...options }: SimulationOptions,
 ): Played {
   const world = new VirtualWorld(executions, seededRandom(options.seed ?? 1));
   const scheduler = new Scheduler(
@@ -201,6 +225,7 @@ function play(
     { retainSettled: executions.length, ...options, limits },
     SIMULATION_FIELDS,
   );
+  if (workers !== undefined) placeOn(scheduler, workers, placement);
   const { used } = scheduler.dispatcher.resources;
   const usedTime = used.map(() => 0);
 

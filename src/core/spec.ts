@@ -1,6 +1,7 @@
 import { checkKnown } from './check-known.ts';
 import type { ResourceRequirements } from './demand.ts';
 import type { Execution } from './execution.ts';
+import type { Labels } from './labels.ts';
 import { checkBoolean, checkObject } from './numbers.ts';
 import type { Priority } from './priority.ts';
 import type { RetryOptions } from './retry.ts';
@@ -36,6 +37,8 @@ export interface ExecutionSpec {
   readonly learnUsage?: boolean;
   /** Whether it may be retried after a crash that left its progress unknown. Default false. */
   readonly idempotent?: boolean;
+  /** The labels of the workers on which it may run. Default: any. Without workers it has no effect. */
+  readonly on?: Labels;
 }
 
 export const EXECUTION_FIELDS: readonly string[] = [
@@ -54,6 +57,7 @@ export const EXECUTION_FIELDS: readonly string[] = [
   'estimatedMs',
   'learnUsage',
   'idempotent',
+  'on',
 ] satisfies (keyof ExecutionSpec)[];
 
 /** Options of a group of executions. */

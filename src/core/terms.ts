@@ -50,9 +50,14 @@ export function resolveTerms(spec: ExecutionSpec, known: Terms): Terms {
   return isKnown ? known : { timeoutMs, stallMs, retry, policy, isIdempotent, isEstimated };
 }
 
+/** How many attempts may be lost with their workers without counting as retries. */
+const MAX_LOST = 20;
+
 /** Whether another attempt may follow after such a failure. */
 export function mayRetry({ retry, isIdempotent }: Terms, attempt: number, failure: Failure): boolean {
-  if (attempt > retry.maxRetries || failure.isPermanent === true || failure.reason === 'budget') return false;
+  const extra = failure.isLost === true ? MAX_LOST : 0;
+  if (attempt > retry.maxRetries + extra || failure.isPermanent === true || failure.reason === 'budget')
+    return false;
   return failure.reason !== 'crashed' || isIdempotent;
 }
 

@@ -90,6 +90,13 @@ function checkUse({ dispatcher }: Scheduler, { holding, limitsWereLowered }: Cen
     check(used[index] === sum, `the ${name} in use (${used[index]}) is what is held (${sum})`);
     check(limitsWereLowered || sum <= limits[index]!, `the ${name} in use (${sum}) is within the limit`);
   }
+  for (const worker of dispatcher.placement?.workers.values() ?? []) {
+    const placed = holding.filter((execution) => execution.worker === worker.id);
+    for (const [index, name] of dispatcher.resources.names.all.entries()) {
+      const sum = placed.reduce((total, { heldNeeds }) => total + (heldNeeds[index] ?? 0), 0);
+      check((worker.used[index] ?? 0) === sum, `the ${name} in use on ${worker.id} is what is held there`);
+    }
+  }
   for (const execution of holding) {
     const { tool, conflicts } = execution.demand;
     const isAlone = conflicts.every((other) => other.running === (other === tool ? 1 : 0));
@@ -402,6 +409,8 @@ function checkKeptOut({ dispatcher, now }: Scheduler, demand: DemandClass, waite
     check(isFull, `the group ${group.name} keeps out what waits for it`, head);
   } else if (rate !== undefined) {
     check(rate.timerIndex >= 0, `the rate of ${rate.owner} that others wait for has a timer`, head);
+  } else if (dispatcher.placement?.waiters === waiters) {
+    check(!dispatcher.placement.fits(demand), 'what waits for a worker fits on none', head);
   } else {
     check(dispatcher.reservation.waiters === waiters, 'a class is kept out where it can be woken', head);
     const isAgainst = dispatcher.reservationAgainst(head!, now) !== undefined;

@@ -4,6 +4,7 @@ import type { Execution } from '../core/execution.ts';
 import { type Explanation, explain } from '../core/explain.ts';
 import type { Group } from '../core/group.ts';
 import { checkBoolean, checkNumber, checkObject, show } from '../core/numbers.ts';
+import type { WorkerPlacement } from '../core/placement.ts';
 import type { TimeLeft } from '../core/predict.ts';
 import { PRIORITIES } from '../core/priority.ts';
 import { EXECUTION_FIELDS, type GroupSpec } from '../core/spec.ts';
@@ -196,6 +197,25 @@ export class ParallelExecutionEngine implements AsyncDisposable {
     const checked = checkEngineLimits(limits);
     this.limitsVersion++;
     this.runtime.change((scheduler) => scheduler.limit(checked));
+  }
+
+  /**
+   * Places executions on workers from now on; limits of resources then belong to each worker.
+   *
+   * @internal
+   */
+  usePlacement(placement: WorkerPlacement): void {
+    this.limitsVersion++;
+    this.runtime.change((scheduler) => scheduler.usePlacement(placement));
+  }
+
+  /**
+   * Applies a change of the workers.
+   *
+   * @internal
+   */
+  changeWorkers(change: (placement: WorkerPlacement) => void): void {
+    this.runtime.change((scheduler) => scheduler.changeWorkers(change));
   }
 
   /**

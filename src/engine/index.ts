@@ -8,6 +8,8 @@ export type { IoIntensity, ResourceRequirements } from '../core/demand.ts';
 export { ERROR_CODES, type ErrorCode, VolleyError } from '../core/errors.ts';
 export type { Explanation, NamedExecution, QueuedReason, StandingReason } from '../core/explain.ts';
 export type { CancellationCause, FailureReason } from '../core/failure.ts';
+export type { Labels } from '../core/labels.ts';
+export type { PlacementRule, PlacementShortage, WorkerSpec } from '../core/placement.ts';
 export type { TimeLeft } from '../core/predict.ts';
 export { PRIORITIES, type Priority } from '../core/priority.ts';
 export type { Random } from '../core/random.ts';

@@ -44,6 +44,8 @@ export interface TaskContext {
   readonly used: (usage: AttemptUsage) => void;
   /** How much memory it holds instead of what was requested, because an earlier attempt ran out of memory. */
   readonly grantedMemoryMb: number | undefined;
+  /** The worker on which it is placed, if there are workers. */
+  readonly worker: string | undefined;
   /** How the dependencies ended, by id. */
   readonly outcomes: ReadonlyMap<string, Outcome>;
   /**
@@ -107,6 +109,10 @@ export class Task implements TaskContext {
 
   get id(): string {
     return this.job.id;
+  }
+
+  get worker(): string | undefined {
+    return this.job.worker;
   }
 
   /** The attempt of another execution that submitted this one, if any. */

@@ -16,10 +16,22 @@ export class ToolFailure extends Error {
   readonly retryable: boolean;
   /** How much memory the next attempt should get, in megabytes. It is retried only if that fits. */
   readonly memoryMb?: number;
+  /**
+   * Whether the attempt was lost with its worker.
+   *
+   * @internal
+   */
+  readonly isLost: boolean;
 
   constructor(
     message: string,
-    options: { reason?: FailureReason; retryable?: boolean; memoryMb?: number; cause?: unknown } = {},
+    options: {
+      reason?: FailureReason;
+      retryable?: boolean;
+      memoryMb?: number;
+      cause?: unknown;
+      isLost?: boolean;
+    } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     Object.defineProperty(this, BRAND, { value: true });
@@ -27,6 +39,7 @@ export class ToolFailure extends Error {
     this.reason = options.reason ?? 'error';
     this.retryable = options.retryable ?? true;
     if (options.memoryMb !== undefined) this.memoryMb = options.memoryMb;
+    this.isLost = options.isLost ?? false;
   }
 }
 
@@ -44,9 +57,10 @@ export function isToolFailure(thrown: unknown): thrown is ToolFailure {
 export function toFailure(error: unknown): Failure {
   try {
     if (isToolFailure(error)) {
-      const { reason, retryable, memoryMb } = error;
+      const { reason, retryable, memoryMb, isLost } = error;
       const isAmount = typeof memoryMb === 'number' && memoryMb > 0 && memoryMb <= MAX_AMOUNT;
-      return { reason, isPermanent: !retryable, ...(isAmount && { memoryMb }), error };
+      const isPermanent = !retryable;
+      return { reason, isPermanent, ...(isAmount && { memoryMb }), ...(isLost && { isLost }), error };
     }
     const isPermanent = (error as { retryable?: unknown } | null)?.retryable === false;
     return { reason: 'error', isPermanent, error };

@@ -1,5 +1,6 @@
 import type { ResourceRequirements } from '../core/demand.ts';
 import type { FailureReason } from '../core/failure.ts';
+import type { Labels } from '../core/labels.ts';
 import type { Priority } from '../core/priority.ts';
 import type { DependencyPolicy } from '../core/terms.ts';
 
@@ -37,6 +38,8 @@ export interface TaskOptions {
   readonly dependsOn?: readonly string[];
   readonly onDependencyFailure?: DependencyPolicy;
   readonly resources?: ResourceRequirements;
+  /** The labels of the workers on which it may run. */
+  readonly on?: Labels;
   /** Those of `dependsOn` that its expressions mention. */
   readonly mentions?: readonly string[];
   /** An expression. The task is skipped if it does not hold. */

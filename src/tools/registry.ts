@@ -152,6 +152,20 @@ export class ToolRegistry {
     return known !== undefined && (known === tool || this.sources.get(known) === tool);
   }
 
+  /** The tools that may be called and that another machine can have, too. */
+  portable(): Tool[] {
+    return [...this.entries.values()].filter(
+      (tool) => this.isCallable(tool.name) && this.canRunElsewhere(tool),
+    );
+  }
+
+  /** Whether another machine can have the same tool: not if it is internal, runs scripts, or belongs to a source. */
+  canRunElsewhere(tool: Tool): boolean {
+    const { name } = tool;
+    const isScript = name === COMPUTE || name === RUN_PROGRAM;
+    return this.entries.get(name) === tool && !this.internal.has(name) && !isScript;
+  }
+
   /** Returns the tool with that name if it exists and may be called; throws otherwise. */
   resolve(name: string): Tool {
     const tool = this.entries.get(name) ?? this.standIn(name);

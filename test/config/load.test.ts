@@ -170,6 +170,12 @@ describe('what is loaded', () => {
       secrets: { names: ['MY_*'], maxTextLength: 99 },
       store: { file: join(folder, 'data/batches.db') },
       cache: { enabled: false, maxMb: 3, maxAgeDays: 4 },
+      cluster: {
+        url: 'rediss://user@queue.example',
+        prefix: 'nightly',
+        artifacts: join(folder, 'data/shared'),
+        placement: 'pack',
+      },
       server: {
         host: '::1',
         port: 8080,
@@ -363,6 +369,12 @@ result_bytes = 4
 [secrets]
 names = ["MY_*"]
 max_text_length = 99
+[cluster]
+url = "rediss://user@queue.example"
+prefix = "nightly"
+artifacts = "data/shared"
+placement = "pack"
+
 [store]
 file = "data/batches.db"
 [cache]

@@ -24,6 +24,7 @@ export const addAction = defineAction({
       timeout: { flags: '--timeout <seconds>' },
       on_dependency_failure: { flags: '--on-dependency-failure <policy>' },
       resources: false,
+      on: false,
       repeat: false,
       for_each: false,
       max_concurrent: false,

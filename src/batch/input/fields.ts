@@ -161,6 +161,10 @@ export const TASK_FIELDS = {
   depends_on: z.array(OWN_ID).max(10_000).optional().describe('Ids of tasks that must end first.'),
   timeout: SECONDS.optional().describe('Seconds for one attempt.'),
   resources: RESOURCE_FIELDS.optional().describe('What it needs, if that differs from its tool.'),
+  on: z
+    .record(z.string().min(1).max(256), z.union([z.string().max(256), z.number(), z.boolean()]))
+    .optional()
+    .describe('Labels of the workers it may run on.'),
   on_dependency_failure: z
     .enum(['skip', 'run', 'on-failure'])
     .optional()
@@ -196,12 +200,14 @@ export function callSettings({
   max_retries: maxRetries,
   timeout,
   resources,
-}: Partial<Pick<TaskInput, 'priority' | 'max_retries' | 'timeout' | 'resources'>>): TaskOptions {
+  on,
+}: Partial<Pick<TaskInput, 'priority' | 'max_retries' | 'timeout' | 'resources' | 'on'>>): TaskOptions {
   return {
     ...(priority !== undefined && { priority }),
     ...(maxRetries !== undefined && { maxRetries }),
     ...(timeout !== undefined && { timeoutMs: timeout * 1000 }),
     ...(resources !== undefined && { resources: toRequirements(resources) }),
+    ...(on !== undefined && { on }),
   };
 }
 

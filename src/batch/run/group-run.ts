@@ -329,12 +329,13 @@ export class GroupRun {
     const { function: tool, options } = record;
     const { arguments: params } = withExpression({ name: tool, arguments: JSON.parse(record.params) });
     const template = await Template.read(params, options, resultsOf, names);
-    const { priority, maxRetries, timeoutMs, resources } = options;
+    const { priority, maxRetries, timeoutMs, resources, on } = options;
     const shared: TaskOptions = {
       ...(priority !== undefined && { priority }),
       ...(maxRetries !== undefined && { maxRetries }),
       ...(timeoutMs !== undefined && { timeoutMs }),
       ...(resources !== undefined && { resources }),
+      ...(on !== undefined && { on }),
     };
     const tasks: NewTask[] = [];
     let bytes = 0;

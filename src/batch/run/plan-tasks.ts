@@ -81,7 +81,7 @@ export function judgesDependencies({ mentions, onDependencyFailure = 'skip' }: T
 /** The call of a task. */
 export function taskCall(task: Pick<NewTask, 'id' | 'function' | 'options'>, params: unknown): ToolCall {
   if (task.options === NO_OPTIONS) return { id: task.id, name: task.function, arguments: params };
-  const { priority, maxRetries, timeoutMs, dependsOn, resources } = task.options;
+  const { priority, maxRetries, timeoutMs, dependsOn, resources, on } = task.options;
   const onDependencyFailure = judgesDependencies(task.options) ? 'run' : task.options.onDependencyFailure;
   return {
     id: task.id,
@@ -93,5 +93,6 @@ export function taskCall(task: Pick<NewTask, 'id' | 'function' | 'options'>, par
     ...(dependsOn !== undefined && { dependsOn }),
     ...(onDependencyFailure !== undefined && { onDependencyFailure }),
     ...(resources !== undefined && { resources }),
+    ...(on !== undefined && { on }),
   };
 }

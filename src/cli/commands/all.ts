@@ -91,6 +91,19 @@ export const COMMANDS: readonly CommandEntry[] = [
       load: async () => (await import('./token.ts')).tokenCommand,
     },
   ]),
+  ...under('Many machines:', [
+    {
+      name: 'worker',
+      summary: 'run calls for a coordinator on another machine, or drain a worker',
+      load: async () => (await import('./worker.ts')).workerCommand,
+    },
+    {
+      name: 'workers',
+      summary: 'list the workers of the cluster',
+      onlyShows: true,
+      load: async () => (await import('./workers.ts')).workersCommand,
+    },
+  ]),
   ...under('Setup:', [
     {
       name: 'init',

@@ -20,6 +20,8 @@ export const doctorCommand = defineCommand<CommonOptions>({
     const { error } = loaded;
     const { status: trusted, waiting } = loaded.config?.trust ?? { status: 'untrusted', waiting: [] };
     const servers = loaded.config === undefined ? [] : await remoteServers(loaded.config, io);
+    const cluster =
+      loaded.config?.cluster.url === undefined ? undefined : await clusterState(loaded.config, io);
     const open = openAttacks(loaded.config?.processes.sandbox ?? 'auto', layers);
     const status = error === undefined ? EXIT.ok : EXIT.usage;
     if (json) {
@@ -31,6 +33,7 @@ export const doctorCommand = defineCommand<CommonOptions>({
         layers,
         open_attacks: open,
         ...(servers.length > 0 && { mcp_servers: servers }),
+        ...(cluster !== undefined && { cluster }),
       };
       const fault = error && {
         code: error.code,
@@ -67,6 +70,12 @@ export const doctorCommand = defineCommand<CommonOptions>({
       const text = rewriteCommands(printableLine(serverText({ name, state, problem })), { config: file }, io);
       line(mark[state], 'MCP server', text);
     }
+    if (cluster !== undefined) {
+      const { problem, warnings } = cluster;
+      if (problem !== undefined) line(red('✗'), 'cluster', problem);
+      else if (warnings.length === 0) line(green('✓'), 'cluster', 'the Redis server can be used');
+      for (const warning of warnings) line(yellow('–'), 'cluster', warning);
+    }
     for (const { name, active, detail, remedy } of layers) {
       line(active ? green('✓') : yellow('–'), name, detail);
       if (remedy !== undefined) io.stdout.writeStyled(dim(`${' '.repeat(17)}${remedy}\n`));
@@ -80,6 +89,20 @@ export const doctorCommand = defineCommand<CommonOptions>({
 function capacities({ limits: { limits, resources } }: VolleyConfig): Record<string, number> {
   const builtIn = RESOURCE_TABLE.map(({ name, configKey }) => [configKey, limits[name]]);
   return { ...Object.fromEntries(builtIn), ...resources };
+}
+
+/** Whether the Redis server of the cluster can be used. */
+async function clusterState(
+  config: VolleyConfig,
+  io: Io,
+): Promise<{ readonly problem: string | undefined; readonly warnings: readonly string[] }> {
+  const { checkCluster } = await import('../../cluster/list-workers.ts');
+  const { clusterSettings } = await import('../session/cluster.ts');
+  try {
+    return { problem: undefined, warnings: await checkCluster(clusterSettings(config, undefined, io)) };
+  } catch (error) {
+    return { problem: reasonText(error), warnings: [] };
+  }
 }
 
 interface RemoteServer {

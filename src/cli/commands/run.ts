@@ -13,6 +13,7 @@ import { defineCommand } from '../program/command.ts';
 import { FILE_BATCH_OPTION, sourceOptions } from '../program/options.ts';
 import { checkLarge } from '../session/add-large.ts';
 import { printAnswer } from '../session/ask.ts';
+import { withCluster } from '../session/cluster.ts';
 import { dryRun, dryRunLarge } from '../session/dry-run.ts';
 import { type Session, withOwnStore, withSession } from '../session/session.ts';
 import {
@@ -28,6 +29,8 @@ interface RunOptions extends StartOptions {
   readonly each?: readonly string[];
   readonly function?: string;
   readonly params?: string;
+  /** The Redis server of a cluster. */
+  readonly on?: string;
 }
 
 const MAX_NAMED = 5;
@@ -39,7 +42,12 @@ export const runBatchCommand = defineCommand<RunOptions>({
     'volley run audit.json --dry-run',
     'generate-tasks | volley run - --batch audit --max-concurrent 5',
   ],
-  declare: (program) => startOptions(sourceOptions(program).option(...FILE_BATCH_OPTION)),
+  declare: (program) =>
+    startOptions(
+      sourceOptions(program)
+        .option(...FILE_BATCH_OPTION)
+        .option('--on <url>', 'run on the workers of a cluster, by its Redis server'),
+    ),
   run: async ([file], options, io) => {
     const { each, function: tool, params } = options;
     const found = await collectTasks({ file, each, function: tool, params }, io);
@@ -60,7 +68,9 @@ export const runBatchCommand = defineCommand<RunOptions>({
         found.tasks.length > tasks.length && tasks.length === 0
           ? undefined
           : await add(session, { batch, tasks, found }, options, io);
-      return refused ?? startBatch(session, batch, start, io);
+      return (
+        refused ?? withCluster(session, options.on, io, (joined) => startBatch(joined, batch, start, io))
+      );
     });
   },
 });
@@ -86,7 +96,7 @@ async function runLarge(file: LargeTaskFile, options: RunOptions, io: Io): Promi
       const refused = await add(session, { batch, tasks: found.tasks, found }, options, io);
       if (refused !== undefined) return refused;
     }
-    return startBatch(session, batch, start, io);
+    return withCluster(session, options.on, io, (joined) => startBatch(joined, batch, start, io));
   });
 }
 

@@ -1,0 +1,150 @@
+import { hostname } from 'node:os';
+import { InvalidArgumentError } from 'commander';
+import { loadConfig } from '../../config/load.ts';
+import { VolleyError } from '../../core/errors.ts';
+import type { Labels } from '../../core/labels.ts';
+import { nearest } from '../../core/nearest.ts';
+import { show } from '../../core/numbers.ts';
+import { RESOURCE_TABLE } from '../../core/resource-table.ts';
+import { EXIT, type ExitStatus, type Io } from '../output/io.ts';
+import { writeNote } from '../output/messages.ts';
+import { type CommonOptions, defineCommand } from '../program/command.ts';
+import { onStopSignals } from '../program/stop-signals.ts';
+import { clusterSettings } from '../session/cluster.ts';
+
+interface WorkerOptions extends CommonOptions {
+  readonly join?: string;
+  readonly name?: string;
+  readonly labels?: Labels;
+  readonly capacity?: Readonly<Record<string, number>>;
+}
+
+export const JOIN_OPTION = [
+  '--join <url>',
+  'the Redis server of the cluster (default: cluster.url in volley.toml)',
+] as const;
+
+export const workerCommand = defineCommand<WorkerOptions>({
+  examples: [
+    'volley worker --join redis://queue.example:6379',
+    'volley worker --name build-1 --labels gpu=true,zone=a --capacity cpu=4,memory_mb=8000',
+    'volley worker drain build-1',
+  ],
+  declare: (program) =>
+    program
+      .argument('[action]', '"drain": ask a worker to finish its calls and leave')
+      .argument('[name]', 'the worker to drain')
+      .option(...JOIN_OPTION)
+      .option('--name <name>', 'the name of this worker (default: host name and process id)')
+      .option('--labels <list>', 'its labels, such as gpu=true,zone=a', labelsOption)
+      .option('--capacity <list>', 'what it offers, if less than its limits, such as cpu=4', capacityOption),
+  run: async ([action, name], options, io) => {
+    if (action === 'drain') return drain(name, options, io);
+    if (action !== undefined)
+      throw new VolleyError('INVALID_VALUE', `Unknown action ${show(action)} of volley worker: use drain.`);
+    return work(options, io);
+  },
+});
+
+async function work(options: WorkerOptions, io: Io): Promise<ExitStatus> {
+  const { config: file, join, labels, capacity, json = false } = options;
+  const { config } = await loadConfig({ cwd: io.cwd, env: io.env, ...(file !== undefined && { file }) });
+  const settings = clusterSettings(config, join, io);
+  const name = checkedName(
+    options.name ??
+      `${hostname()
+        .replace(/[^\w-]/g, '-')
+        .slice(0, 40)}-${process.pid}`,
+  );
+  const { ClusterWorker } = await import('../../cluster/worker.ts');
+  const { createCoordinator } = await import('../../coordinator/coordinator.ts');
+  const worker = await ClusterWorker.join({
+    settings,
+    config,
+    tools: await createCoordinator(config),
+    name,
+    ...(labels !== undefined && { labels }),
+    ...(capacity !== undefined && { capacity }),
+    notify: (text) => writeNote(text, io),
+  });
+  if (json) io.stdout.writeJson({ ok: true, name, pid: process.pid });
+  else io.stdout.write(`Worker ${name} has joined. Press Ctrl-C to finish its calls and leave.\n`);
+  io.outliveReader();
+  const ignoreSignals = onStopSignals((request) => {
+    if (request === 'gracefully') void worker.drain();
+    else void worker.close();
+  });
+  await worker.gone;
+  ignoreSignals();
+  await worker.close();
+  if (!json) io.stdout.write(`Worker ${name} has left.\n`);
+  return EXIT.ok;
+}
+
+async function drain(name: string | undefined, options: WorkerOptions, io: Io): Promise<ExitStatus> {
+  if (name === undefined)
+    throw new VolleyError('INVALID_VALUE', 'Name the worker: volley worker drain NAME.');
+  const { config: file, join, json = false } = options;
+  const { config } = await loadConfig({ cwd: io.cwd, env: io.env, ...(file !== undefined && { file }) });
+  const settings = clusterSettings(config, join, io);
+  const { listWorkers, drainWorker } = await import('../../cluster/list-workers.ts');
+  const names = (await listWorkers(settings)).map((worker) => worker.name);
+  if (!names.includes(name)) {
+    const close = nearest(name, names);
+    throw new VolleyError(
+      'CLUSTER_UNKNOWN_WORKER',
+      `No worker is named ${show(name)}.${close === undefined ? '' : ` Did you mean ${close}?`}`,
+      { name },
+    );
+  }
+  await drainWorker(settings, name);
+  if (json) io.stdout.writeJson({ ok: true, name });
+  else io.stdout.write(`Worker ${name} finishes its calls and leaves.\n`);
+  return EXIT.ok;
+}
+
+function checkedName(name: string): string {
+  if (/^[\w-]{1,64}$/.test(name)) return name;
+  throw new VolleyError(
+    'INVALID_VALUE',
+    `The name of a worker must be 1 to 64 letters, digits, "_" or "-", but it is ${show(name)}.`,
+  );
+}
+
+function pairsOf(text: string): [string, string][] {
+  return text.split(',').map((pair) => {
+    const [, name, value] = /^([^=]+)=(.+)$/.exec(pair.trim()) ?? [];
+    if (name === undefined || value === undefined)
+      throw new InvalidArgumentError('Must be names and values such as gpu=true,zone=a.');
+    return [name, value];
+  });
+}
+
+function labelsOption(text: string): Labels {
+  return Object.fromEntries(
+    pairsOf(text).map(([name, value]) => {
+      if (name === 'worker' || name === 'local' || name.startsWith('tool.'))
+        throw new InvalidArgumentError(`The label ${name} is set by Volley.`);
+      if (value === 'true' || value === 'false') return [name, value === 'true'];
+      return [name, /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value];
+    }),
+  );
+}
+
+const CAPACITIES = new Map<string, string>([
+  ['max_concurrency', 'concurrency'],
+  ...RESOURCE_TABLE.map(({ configKey, name }) => [configKey, name] as const),
+]);
+
+function capacityOption(text: string): Record<string, number> {
+  return Object.fromEntries(
+    pairsOf(text).map(([key, value]) => {
+      const name = CAPACITIES.get(key);
+      if (name === undefined)
+        throw new InvalidArgumentError(`Unknown capacity ${key}: use ${[...CAPACITIES.keys()].join(', ')}.`);
+      const amount = Number(value);
+      if (!(amount > 0)) throw new InvalidArgumentError(`${key} must be a positive number.`);
+      return [name, amount];
+    }),
+  );
+}

@@ -1,0 +1,44 @@
+import { loadConfig } from '../../config/load.ts';
+import { countText, spanText } from '../../core/words.ts';
+import { EXIT } from '../output/io.ts';
+import { type CommonOptions, defineCommand } from '../program/command.ts';
+import { clusterSettings } from '../session/cluster.ts';
+import { JOIN_OPTION } from './worker.ts';
+
+interface WorkersOptions extends CommonOptions {
+  readonly join?: string;
+}
+
+export const workersCommand = defineCommand<WorkersOptions>({
+  examples: ['volley workers', 'volley workers --json'],
+  declare: (program) => program.option(...JOIN_OPTION),
+  run: async (_, { config: file, join, json = false }, io) => {
+    const { config } = await loadConfig({ cwd: io.cwd, env: io.env, ...(file !== undefined && { file }) });
+    const { listWorkers } = await import('../../cluster/list-workers.ts');
+    const workers = await listWorkers(clusterSettings(config, join, io));
+    if (json) {
+      io.stdout.writeJson({
+        ok: true,
+        workers: workers.map(({ lastHeardMs, ...worker }) => ({ ...worker, last_heard_ms: lastHeardMs })),
+      });
+      return EXIT.ok;
+    }
+    if (workers.length === 0) io.stdout.write('No workers. Start one with: volley worker --join URL\n');
+    for (const { name, state, running, capacity, labels, version, host, lastHeardMs } of workers) {
+      const own = Object.entries(labels).filter(
+        ([label]) => label !== 'worker' && !label.startsWith('tool.'),
+      );
+      const tools = Object.keys(labels).filter((label) => label.startsWith('tool.')).length;
+      const offers = [
+        `${running} of ${capacity.concurrency} calls`,
+        `${capacity.cpu} cpu`,
+        `${capacity.memoryMb} MB`,
+        countText(tools, 'tool'),
+        ...own.map(([label, value]) => `${label}=${value}`),
+      ];
+      const heard = `heard ${spanText(lastHeardMs)} ago`;
+      io.stdout.write(`${name}  ${state}  ${offers.join(', ')}  (${host}, Volley ${version}, ${heard})\n`);
+    }
+    return EXIT.ok;
+  },
+});

@@ -1,0 +1,70 @@
+import type { ClusterSettings } from '../../cluster/registry.ts';
+import type { VolleyConfig } from '../../config/config.ts';
+import { CLUSTER_KEY_VARIABLE } from '../../config/user-folder.ts';
+import { VolleyError } from '../../core/errors.ts';
+import type { Io } from '../output/io.ts';
+import { writeNote } from '../output/messages.ts';
+import type { Session } from './session.ts';
+
+const MIN_KEY_LENGTH = 16;
+/** How long to wait for a worker before the absence of one is worth a note. */
+const FIRST_WORKER_MS = 3000;
+
+/** Where the cluster is. Throws if a setting is missing. */
+export function clusterSettings(
+  { cluster }: Pick<VolleyConfig, 'cluster'>,
+  given: string | undefined,
+  { env }: Pick<Io, 'env'>,
+): ClusterSettings {
+  const url = given ?? cluster.url;
+  if (url === undefined)
+    throw new VolleyError(
+      'INVALID_VALUE',
+      'Name the Redis server of the cluster: --join redis://host:6379, or cluster.url in volley.toml.',
+    );
+  if (!/^rediss?:\/\/./.test(url))
+    throw new VolleyError(
+      'INVALID_VALUE',
+      // It may contain a password.
+      'The address of a cluster must start with redis:// or rediss://.',
+    );
+  const key = env[CLUSTER_KEY_VARIABLE] ?? '';
+  if (key.length < MIN_KEY_LENGTH)
+    throw new VolleyError(
+      'CLUSTER_KEY_MISSING',
+      `Set ${CLUSTER_KEY_VARIABLE} to a secret of at least ${MIN_KEY_LENGTH} characters, the same on all machines of the cluster.`,
+    );
+  return { url, prefix: cluster.prefix, key, artifacts: cluster.artifacts };
+}
+
+/**
+ * Runs the work with the workers of a cluster, if the command line or the configuration names one. Batches then run in
+ * this process, also if a server runs on the same store.
+ */
+export async function withCluster<T>(
+  session: Session,
+  url: string | undefined,
+  io: Io,
+  work: (session: Session) => Promise<T>,
+): Promise<T> {
+  if ((url ?? session.config.cluster.url) === undefined) return work(session);
+  const settings = clusterSettings(session.config, url, io);
+  const { ClusterCoordinator } = await import('../../cluster/coordinator.ts');
+  // On a terminal, notes would tear the live display.
+  let isShown = true;
+  const notify = (text: string) => {
+    if (isShown || !io.stderr.isTTY) writeNote(text, io);
+  };
+  const { placement } = session.config.cluster;
+  const cluster = await ClusterCoordinator.open(settings, { placement, notify });
+  try {
+    cluster.attach(await session.coordinator());
+    if (!(await cluster.hasWorker(FIRST_WORKER_MS)))
+      notify('No worker has joined yet. Tasks wait until one does: volley worker --join URL');
+    isShown = false;
+    return await work({ ...session, handle: (request) => session.executor.handle(request) });
+  } finally {
+    await session.executor.close();
+    await cluster.close();
+  }
+}

@@ -1,0 +1,56 @@
+import { DEFAULT_TIMES, type WorkerNote } from './protocol/messages.ts';
+import { ClusterRegistry, type ClusterSettings, serverWarnings } from './registry.ts';
+import { parseMessage, Signer } from './signature.ts';
+import type { WorkerOffer } from './work.ts';
+
+/** A worker as people see it. */
+export interface ListedWorker extends Pick<WorkerOffer, 'capacity' | 'labels' | 'version' | 'host' | 'pid'> {
+  readonly name: string;
+  readonly session: string;
+  readonly state: 'ready' | 'draining' | 'silent';
+  /** How many attempts it holds. */
+  readonly running: number;
+  readonly lastHeardMs: number;
+}
+
+/** Lists the workers whose announcements have the right signature, by name. */
+export async function listWorkers(settings: ClusterSettings): Promise<ListedWorker[]> {
+  const registry = await ClusterRegistry.connect(settings);
+  try {
+    const signer = new Signer(settings.key);
+    const found: ListedWorker[] = [];
+    for (const { session, note, ageMs } of await registry.list()) {
+      const message = signer.open(parseMessage(note), 'note', session, 0);
+      const offer = signer.open(parseMessage(await registry.offer(session)), 'note', session, 0);
+      if (message === undefined || offer === undefined) continue;
+      const { name, held, isDraining, isGone } = JSON.parse(message.content) as WorkerNote;
+      if (isGone) continue;
+      const isSilent = ageMs > DEFAULT_TIMES.leaseMs;
+      const state = isSilent ? 'silent' : isDraining ? 'draining' : 'ready';
+      const offered = JSON.parse(offer.content) as WorkerOffer;
+      found.push({ ...offered, name, session, state, running: held.length, lastHeardMs: ageMs });
+    }
+    return found.sort((a, b) => a.name.localeCompare(b.name) || a.lastHeardMs - b.lastHeardMs);
+  } finally {
+    registry.close();
+  }
+}
+
+export async function drainWorker(settings: ClusterSettings, name: string): Promise<void> {
+  const registry = await ClusterRegistry.connect(settings);
+  try {
+    await registry.setDraining(name, true);
+  } finally {
+    registry.close();
+  }
+}
+
+/** Connects to the server and returns what is risky about it. Throws if it cannot be used. */
+export async function checkCluster(settings: ClusterSettings): Promise<string[]> {
+  const registry = await ClusterRegistry.connect(settings);
+  try {
+    return await serverWarnings(registry.redis);
+  } finally {
+    registry.close();
+  }
+}

@@ -1,0 +1,278 @@
+import type { InspectedJob, ProtocolTimes, RegisteredNote, WorkerNote } from './messages.ts';
+
+/** What the coordinator must do next. Everything but `ended`, `worker` and `deposed` may be done late, twice or never. */
+export type CoordinatorCommand<O, N extends WorkerNote = WorkerNote> =
+  /** Put the attempt into the queue of the session, then call `enqueued`. */
+  | { readonly type: 'enqueue'; readonly session: string; readonly key: string }
+  /** Send a request to stop the attempt. */
+  | { readonly type: 'cancel'; readonly session: string; readonly key: string }
+  /** Remove the data of jobs that are over. */
+  | { readonly type: 'forget'; readonly session: string; readonly keys: readonly string[] }
+  /** List the jobs of the session, read its note after that, then call `inspected`. */
+  | { readonly type: 'inspect'; readonly session: string }
+  /** Mark the session as given up, collect its ended jobs, remove its queue and its note, then call `cleared`. */
+  | { readonly type: 'fence'; readonly session: string }
+  /** The attempt is over. Without an outcome it was lost with its worker. */
+  | { readonly type: 'ended'; readonly key: string; readonly outcome: O | undefined }
+  | { readonly type: 'worker'; readonly change: 'joined' | 'draining' | 'left'; readonly note: N }
+  /** A newer coordinator has taken over. All attempts have ended, and nothing more will happen. */
+  | { readonly type: 'deposed'; readonly epoch: number };
+
+interface Assignment {
+  readonly session: string;
+  /** Whether the job is known to have been in the queue. */
+  isEnqueued: boolean;
+  isCancelled: boolean;
+  /** The beat of the worker when the job was first missing; undefined if it is not. */
+  missingSince: number | undefined;
+}
+
+interface Session<N> {
+  note: N;
+  /** Joining until the worker has seen this epoch and nothing of earlier work is left on it. */
+  state: 'joining' | 'ready' | 'draining' | 'lost';
+  heardAt: number;
+  inspectedAt: number;
+  readonly keys: Set<string>;
+}
+
+/** How much more rarely a worker without assignments is inspected. */
+const IDLE_FACTOR = 10;
+/** The most sessions remembered as given up. */
+const MAX_FENCED = 10_000;
+
+/**
+ * The coordinator's side of the protocol, without clock or network. It knows the sessions of all workers and the attempts
+ * assigned to each. Every attempt ends exactly once: with the outcome of the session it was assigned to, or lost, after
+ * that session was fenced and its queue removed.
+ */
+export class CoordinatorProtocol<O, N extends WorkerNote = WorkerNote> {
+  protected readonly sessions = new Map<string, Session<N>>();
+  protected readonly assignments = new Map<string, Assignment>();
+  private readonly fenced = new Set<string>();
+  protected commands: CoordinatorCommand<O, N>[] = [];
+  private observedAt = Number.NEGATIVE_INFINITY;
+  private isDeposed = false;
+  /** Whether work of an earlier coordinator can no longer run anywhere. */
+  private isAlone = false;
+
+  constructor(
+    readonly epoch: number,
+    protected readonly times: ProtocolTimes,
+    private readonly startedAt: number,
+  ) {}
+
+  /** Returns what is to be done, in order. Call it after every event. */
+  takeCommands(): CoordinatorCommand<O, N>[] {
+    const { commands } = this;
+    if (commands.length > 0) this.commands = [];
+    return commands;
+  }
+
+  /** The number of attempts that have not ended. */
+  get open(): number {
+    return this.assignments.size;
+  }
+
+  get workers(): N[] {
+    return Array.from(this.sessions.values(), ({ note }) => note);
+  }
+
+  /** Whether a session may get work. */
+  isReady(session: string): boolean {
+    return this.sessions.get(session)?.state === 'ready';
+  }
+
+  /** Assigns an attempt to a ready session. */
+  assign(key: string, session: string): void {
+    const found = this.sessions.get(session);
+    if (this.isDeposed || found?.state !== 'ready' || this.assignments.has(key)) {
+      this.commands.push({ type: 'ended', key, outcome: undefined });
+      return;
+    }
+    found.keys.add(key);
+    this.assignments.set(key, { session, isEnqueued: false, isCancelled: false, missingSince: undefined });
+    this.commands.push({ type: 'enqueue', session, key });
+  }
+
+  enqueued(key: string, session: string): void {
+    const assignment = this.assignments.get(key);
+    if (assignment !== undefined) assignment.isEnqueued = true;
+    // It came too late, after the queue was removed.
+    else if (!this.sessions.has(session)) this.commands.push({ type: 'fence', session });
+  }
+
+  /** Asks for the end of an attempt. It still ends only with its worker's answer, or lost. */
+  cancel(key: string): void {
+    const assignment = this.assignments.get(key);
+    if (assignment === undefined) return;
+    assignment.isCancelled = true;
+    this.commands.push({ type: 'cancel', session: assignment.session, key });
+  }
+
+  /** Handles the outcome that a worker sent. */
+  received(session: string, key: string, outcome: O): void {
+    if (this.isFrom(session, key)) this.end(key, outcome);
+  }
+
+  /** Handles what is in the registry. It must be called only after a successful read. */
+  observed(notes: readonly RegisteredNote<N>[], newestEpoch: number, now: number): void {
+    if (this.isDeposed) return;
+    if (newestEpoch > this.epoch) {
+      this.depose(newestEpoch);
+      return;
+    }
+    // While the registry could not be read, silence says nothing about the workers.
+    if (now - this.observedAt > 3 * this.times.beatMs)
+      for (const session of this.sessions.values()) session.heardAt = now;
+    this.observedAt = now;
+    for (const registered of notes) this.heard(registered, now);
+    this.isAlone ||= this.earlierWorkIsOver(now);
+    for (const [id, session] of this.sessions) this.look(id, session, now);
+  }
+
+  /** Asks for an inspection of every session, after a connection was interrupted. */
+  reconnected(): void {
+    for (const session of this.sessions.values()) session.inspectedAt = Number.NEGATIVE_INFINITY;
+  }
+
+  /** Handles the jobs of a session, with a note that was read after them. */
+  inspected(session: string, note: N | undefined, jobs: readonly InspectedJob<O>[]): void {
+    const found = this.sessions.get(session);
+    if (found === undefined || found.state === 'lost') return;
+    const present = new Set<string>();
+    const stray: string[] = [];
+    for (const { key, outcome } of jobs) {
+      present.add(key);
+      if (!this.isFrom(session, key)) stray.push(key);
+      else if (outcome !== undefined) this.end(key, outcome);
+    }
+    if (stray.length > 0) this.commands.push({ type: 'forget', session, keys: stray });
+    if (note?.session === session)
+      for (const key of found.keys) this.judgeMissing(key, present.has(key), note);
+  }
+
+  /** Handles the end of a session: outcomes that its queue still had, and the certainty that nothing else comes. */
+  cleared(session: string, jobs: readonly InspectedJob<O>[]): void {
+    const found = this.sessions.get(session);
+    if (found?.state !== 'lost') return;
+    for (const { key, outcome } of jobs)
+      if (outcome !== undefined && this.isFrom(session, key)) this.end(key, outcome);
+    for (const key of [...found.keys]) this.end(key, undefined);
+    this.sessions.delete(session);
+  }
+
+  /** Whether a session may speak for an attempt. */
+  protected isFrom(session: string, key: string): boolean {
+    return this.assignments.get(key)?.session === session;
+  }
+
+  /** Whether nothing but work of this coordinator and this session is left on the worker. */
+  protected isClean(note: N): boolean {
+    return note.epoch === this.epoch && note.held.every((key) => this.isFrom(note.session, key));
+  }
+
+  protected giveUp(id: string, session: Session<N>): void {
+    const { note, state } = session;
+    session.state = 'lost';
+    this.fenced.add(id);
+    if (this.fenced.size > MAX_FENCED)
+      for (const oldest of this.fenced) {
+        this.fenced.delete(oldest);
+        break;
+      }
+    if (state !== 'joining') this.commands.push({ type: 'worker', change: 'left', note });
+    this.commands.push({ type: 'fence', session: id });
+  }
+
+  /**
+   * Every worker has stopped what an earlier coordinator assigned, or its lease has ended, and then it has stopped by
+   * itself. A tool that does not stop is not waited for.
+   */
+  protected earlierWorkIsOver(now: number): boolean {
+    if (now > this.startedAt + 2 * this.times.leaseMs) return true;
+    for (const { state, note } of this.sessions.values())
+      if (state !== 'lost' && !this.isClean(note)) return false;
+    return true;
+  }
+
+  private heard({ note, ageMs }: RegisteredNote<N>, now: number): void {
+    const id = note.session;
+    if (this.fenced.has(id)) {
+      // The server has forgotten that it removed the session.
+      if (!this.sessions.has(id)) this.commands.push({ type: 'fence', session: id });
+      return;
+    }
+    const known = this.sessions.get(id);
+    if (known === undefined) {
+      const inspectedAt = Number.NEGATIVE_INFINITY;
+      this.sessions.set(id, { note, state: 'joining', heardAt: now - ageMs, inspectedAt, keys: new Set() });
+    } else if (note.beat > known.note.beat) {
+      known.note = note;
+      known.heardAt = now;
+    }
+  }
+
+  private look(id: string, session: Session<N>, now: number): void {
+    const { note, state } = session;
+    const { leaseMs, inspectMs } = this.times;
+    if (state === 'lost') {
+      // The first request may have been lost with a connection.
+      this.commands.push({ type: 'fence', session: id });
+      return;
+    }
+    if (note.isGone || now - session.heardAt > leaseMs) {
+      this.giveUp(id, session);
+      return;
+    }
+    if (note.isDraining && state !== 'draining') {
+      session.state = 'draining';
+      if (state === 'ready') this.commands.push({ type: 'worker', change: 'draining', note });
+    } else if (state === 'joining' && this.isAlone && this.isClean(note)) {
+      session.state = 'ready';
+      this.commands.push({ type: 'worker', change: 'joined', note });
+    }
+    for (const key of session.keys)
+      if (this.assignments.get(key)!.isCancelled) this.commands.push({ type: 'cancel', session: id, key });
+    // A worker without work may still have the data of jobs that are over.
+    const pauseMs = session.keys.size > 0 ? inspectMs : IDLE_FACTOR * inspectMs;
+    if (now - session.inspectedAt >= pauseMs) {
+      session.inspectedAt = now;
+      this.commands.push({ type: 'inspect', session: id });
+    }
+  }
+
+  /**
+   * A job that was in the queue and is not any more was lost by the server. Its worker may still run it. The second
+   * heartbeat from now was made after this inspection: if the worker does not hold the attempt then, nobody does.
+   */
+  private judgeMissing(key: string, isPresent: boolean, note: N): void {
+    const assignment = this.assignments.get(key)!;
+    if (isPresent || !assignment.isEnqueued || note.held.includes(key)) assignment.missingSince = undefined;
+    else if (assignment.missingSince === undefined) assignment.missingSince = note.beat;
+    else if (note.beat >= assignment.missingSince + 2) this.end(key, undefined);
+  }
+
+  private end(key: string, outcome: O | undefined): void {
+    const { session } = this.assignments.get(key)!;
+    this.assignments.delete(key);
+    const found = this.sessions.get(session);
+    found?.keys.delete(key);
+    this.commands.push({ type: 'ended', key, outcome });
+    if (found !== undefined && found.state !== 'lost')
+      this.commands.push({ type: 'forget', session, keys: [key] });
+  }
+
+  private depose(epoch: number): void {
+    this.isDeposed = true;
+    for (const key of [...this.assignments.keys()]) {
+      this.assignments.delete(key);
+      this.commands.push({ type: 'ended', key, outcome: undefined });
+    }
+    for (const { note, state } of this.sessions.values())
+      if (state === 'ready' || state === 'draining')
+        this.commands.push({ type: 'worker', change: 'left', note });
+    this.sessions.clear();
+    this.commands.push({ type: 'deposed', epoch });
+  }
+}

@@ -1,0 +1,57 @@
+/**
+ * What coordinator and workers know of each other. A session is one uninterrupted life of a worker: a worker that
+ * restarts, or that could not renew its lease in time, comes back under a new session with an empty queue. Results are
+ * fenced three times: by the number of the attempt, by the epoch of the coordinator, and by the session of the worker.
+ */
+
+/** What a worker writes into the registry with every heartbeat. */
+export interface WorkerNote {
+  readonly name: string;
+  readonly session: string;
+  /** Increases by one with every heartbeat of the session. */
+  readonly beat: number;
+  /** The highest epoch that it has seen. */
+  readonly epoch: number;
+  /** The attempts that it runs or that have not stopped yet, of any session and epoch. */
+  readonly held: readonly string[];
+  /** Takes no new work and leaves when it holds none. */
+  readonly isDraining: boolean;
+  /** Has stopped: it holds nothing and will not come back under this session. */
+  readonly isGone: boolean;
+}
+
+/** A note as it is in the registry. It stays there until its session is over, so that no queue is left behind. */
+export interface RegisteredNote<N extends WorkerNote = WorkerNote> {
+  readonly note: N;
+  /** How long ago it was written, by the clock of the server. */
+  readonly ageMs: number;
+}
+
+/** What a worker learns from a heartbeat that was written. */
+export interface BeatReply {
+  /** The epoch of the newest coordinator; 0 if there was none. */
+  readonly epoch: number;
+  /** Whether the coordinator has given up this session. */
+  readonly isFenced: boolean;
+  /** Whether somebody asked it to drain. */
+  readonly isDraining: boolean;
+}
+
+/** A job of a worker's queue, as an inspection finds it. */
+export interface InspectedJob<O> {
+  readonly key: string;
+  /** Its outcome, once it has ended. */
+  readonly outcome: O | undefined;
+}
+
+/** Times of the protocol. The worker gives up before the coordinator does, because it counts from an earlier moment. */
+export interface ProtocolTimes {
+  /** Between two heartbeats, and between two looks at the registry. */
+  readonly beatMs: number;
+  /** How long a worker may be silent. */
+  readonly leaseMs: number;
+  /** Between two inspections of the queue of a worker that has assignments. */
+  readonly inspectMs: number;
+}
+
+export const DEFAULT_TIMES: ProtocolTimes = { beatMs: 1000, leaseMs: 7000, inspectMs: 3000 };

@@ -1,0 +1,158 @@
+import type { BeatReply, ProtocolTimes, WorkerNote } from './messages.ts';
+
+/** What a worker must do next. */
+export type WorkerCommand =
+  /** Stop the attempt. `finished` follows when nothing of it is left. */
+  | { readonly type: 'stop'; readonly key: string; readonly why: 'cancelled' | 'fenced' }
+  /** Take jobs from the queue of the new session only. */
+  | { readonly type: 'rejoin'; readonly session: string };
+
+/** What becomes of a job that the queue delivers. */
+export type Delivery<O> =
+  | { readonly type: 'start' }
+  /** The same attempt runs already: both deliveries end with its outcome. */
+  | { readonly type: 'join' }
+  | { readonly type: 'answer'; readonly outcome: O }
+  | { readonly type: 'refuse'; readonly why: 'stale-epoch' | 'cancelled' | 'ended' };
+
+/** The most ended and cancelled attempts remembered, against jobs that are delivered again. */
+const MAX_REMEMBERED = 10_000;
+/** The most outcomes kept; they may be large. */
+const MAX_OUTCOMES = 256;
+
+/** The worker's side of the protocol, without clock, network or source of random numbers. */
+export class WorkerProtocol<O> {
+  epoch = 0;
+  private beat = 0;
+  isDraining = false;
+  isGone = false;
+  /** The attempts that run or have not stopped yet, with the session that they belong to. */
+  protected readonly held = new Map<string, string>();
+  private readonly ended = new Set<string>();
+  private readonly outcomes = new Map<string, O>();
+  private readonly cancelled = new Set<string>();
+  private commands: WorkerCommand[] = [];
+  private leaseEndsAt = Number.POSITIVE_INFINITY;
+
+  constructor(
+    readonly name: string,
+    /** The session; changes when the lease was lost. */
+    public session: string,
+    protected readonly times: ProtocolTimes,
+  ) {}
+
+  takeCommands(): WorkerCommand[] {
+    const { commands } = this;
+    if (commands.length > 0) this.commands = [];
+    return commands;
+  }
+
+  get running(): number {
+    return this.held.size;
+  }
+
+  /** The note for the next heartbeat. Only one heartbeat may be under way. */
+  nextNote(): WorkerNote {
+    const { name, session, epoch, isDraining, isGone } = this;
+    return { name, session, beat: ++this.beat, epoch, held: [...this.held.keys()], isDraining, isGone };
+  }
+
+  /** Handles the answer to a heartbeat. The lease counts from the moment it was sent. */
+  renewed(
+    session: string,
+    { epoch, isFenced, isDraining }: BeatReply,
+    sentAt: number,
+    newSession: string,
+  ): void {
+    if (session !== this.session) return;
+    if (isDraining) this.isDraining = true;
+    if (isFenced) {
+      this.rejoin(newSession);
+    } else {
+      this.leaseEndsAt = sentAt + this.times.leaseMs;
+    }
+    this.saw(epoch);
+  }
+
+  /** Must be called often, and first of all after the process was stopped for a while. */
+  tick(now: number, newSession: string): void {
+    if (now > this.leaseEndsAt) this.rejoin(newSession);
+  }
+
+  /** Decides about a job of the current session's queue. */
+  delivered(session: string, key: string, epoch: number): Delivery<O> {
+    if (session !== this.session || this.isStale(epoch)) return { type: 'refuse', why: 'stale-epoch' };
+    this.saw(epoch);
+    if (this.held.has(key)) return { type: 'join' };
+    const outcome = this.outcomes.get(key);
+    if (outcome !== undefined) return { type: 'answer', outcome };
+    if (this.hasEnded(key)) return { type: 'refuse', why: 'ended' };
+    if (this.cancelled.has(key)) return { type: 'refuse', why: 'cancelled' };
+    this.held.set(key, session);
+    return { type: 'start' };
+  }
+
+  /** Records the end of an attempt. Returns whether its outcome may be reported. */
+  finished(key: string, outcome: O): boolean {
+    const session = this.held.get(key);
+    this.held.delete(key);
+    if (session !== this.session) return false;
+    remember(this.ended, key, MAX_REMEMBERED);
+    this.outcomes.set(key, outcome);
+    if (this.outcomes.size > MAX_OUTCOMES)
+      for (const oldest of this.outcomes.keys()) {
+        this.outcomes.delete(oldest);
+        break;
+      }
+    return true;
+  }
+
+  cancel(session: string, key: string): void {
+    if (session !== this.session) return;
+    if (this.held.has(key)) this.commands.push({ type: 'stop', key, why: 'cancelled' });
+    else remember(this.cancelled, key, MAX_REMEMBERED);
+  }
+
+  protected isStale(epoch: number): boolean {
+    return epoch < this.epoch;
+  }
+
+  protected hasEnded(key: string): boolean {
+    return this.ended.has(key);
+  }
+
+  /** Gives up all work. The coordinator may have assigned it to others. */
+  protected rejoin(session: string): void {
+    this.session = session;
+    this.beat = 0;
+    this.leaseEndsAt = Number.POSITIVE_INFINITY;
+    this.stopAll();
+    this.commands.push({ type: 'rejoin', session });
+  }
+
+  private saw(epoch: number): void {
+    if (epoch <= this.epoch) return;
+    this.epoch = epoch;
+    this.stopAll();
+  }
+
+  /** Outcomes of what runs now must not be reported any more. */
+  private stopAll(): void {
+    for (const key of this.held.keys()) {
+      this.held.set(key, '');
+      this.commands.push({ type: 'stop', key, why: 'fenced' });
+    }
+    this.ended.clear();
+    this.outcomes.clear();
+    this.cancelled.clear();
+  }
+}
+
+function remember(set: Set<string>, key: string, limit: number): void {
+  set.add(key);
+  if (set.size <= limit) return;
+  for (const oldest of set) {
+    set.delete(oldest);
+    return;
+  }
+}

@@ -1,0 +1,298 @@
+import type { Redis } from 'ioredis';
+import { VolleyError } from '../core/errors.ts';
+import { reasonText } from '../core/words.ts';
+import type { BeatReply } from './protocol/messages.ts';
+
+/** Where a cluster is, and how its parts prove that they belong to it. */
+export interface ClusterSettings {
+  /** `redis://user:password@host:port/0`, or `rediss://` for TLS. */
+  readonly url: string;
+  /** The start of all keys. Clusters with different prefixes share nothing. */
+  readonly prefix: string;
+  /** The secret with which messages are signed. */
+  readonly key: string;
+  /** A folder that coordinator and workers share, for what is too large for the queue. */
+  readonly artifacts: string | undefined;
+}
+
+/** What the registry has about a session, unchecked. */
+export interface RegistryEntry {
+  readonly session: string;
+  readonly note: string;
+  readonly ageMs: number;
+}
+
+const MAX_FENCED = 10_000;
+const CONNECT_MS = 5000;
+const MIN_VERSION = [6, 2];
+
+/** All scripts start with the time of the server, the only clock that all parts share. */
+const NOW = `local t = redis.call('TIME'); local now = t[1] * 1000 + math.floor(t[2] / 1000); `;
+
+const SCRIPTS = {
+  /** KEYS: epoch, holder. ARGV: id, lease. An epoch is at least the time, so it grows even if data was lost. */
+  clusterAcquire: {
+    numberOfKeys: 2,
+    lua: `${NOW}
+local holder = redis.call('GET', KEYS[2])
+if holder and holder ~= ARGV[1] then return {0, holder} end
+local epoch = math.max(tonumber(redis.call('GET', KEYS[1]) or '0') + 1, now)
+redis.call('SET', KEYS[1], string.format('%d', epoch))
+redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])
+return {epoch, ''}`,
+  },
+  /** KEYS: epoch, holder, notes, heard. ARGV: id, lease, own epoch. */
+  clusterPoll: {
+    numberOfKeys: 4,
+    lua: `${NOW}
+local epoch = tonumber(redis.call('GET', KEYS[1]) or '0')
+if tonumber(ARGV[3]) > epoch then
+  epoch = tonumber(ARGV[3])
+  redis.call('SET', KEYS[1], ARGV[3])
+end
+if epoch == tonumber(ARGV[3]) then redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2]) end
+return {epoch, now, redis.call('HGETALL', KEYS[3]), redis.call('HGETALL', KEYS[4])}`,
+  },
+  /** KEYS: epoch, holder, notes, heard, offers, fenced, drain. ARGV: session, note, offer, own epoch, name. */
+  clusterBeat: {
+    numberOfKeys: 7,
+    lua: `${NOW}
+local epoch = tonumber(redis.call('GET', KEYS[1]) or '0')
+if tonumber(ARGV[4]) > epoch then
+  epoch = tonumber(ARGV[4])
+  redis.call('SET', KEYS[1], ARGV[4])
+  redis.call('DEL', KEYS[2])
+end
+if redis.call('ZSCORE', KEYS[6], ARGV[1]) then return {epoch, 1, 0, now} end
+redis.call('HSET', KEYS[3], ARGV[1], ARGV[2])
+redis.call('HSET', KEYS[4], ARGV[1], string.format('%d', now))
+redis.call('HSET', KEYS[5], ARGV[1], ARGV[3])
+return {epoch, 0, redis.call('SISMEMBER', KEYS[7], ARGV[5]), now}`,
+  },
+  /** KEYS: epoch, notes, heard, offers, fenced. ARGV: session, own epoch. */
+  clusterFence: {
+    numberOfKeys: 5,
+    lua: `${NOW}
+if tonumber(redis.call('GET', KEYS[1]) or '0') > tonumber(ARGV[2]) then return 0 end
+redis.call('ZADD', KEYS[5], now, ARGV[1])
+redis.call('ZREMRANGEBYRANK', KEYS[5], 0, -${MAX_FENCED + 1})
+for i = 2, 4 do redis.call('HDEL', KEYS[i], ARGV[1]) end
+return 1`,
+  },
+} as const;
+
+type Script = (...args: (string | number)[]) => Promise<unknown>;
+type Scripted = Redis & Record<keyof typeof SCRIPTS, Script>;
+
+/** The keys and scripts of a cluster on its Redis server. Both sides use it; neither keeps state in it. */
+export class ClusterRegistry {
+  private constructor(
+    readonly redis: Scripted,
+    private readonly settings: ClusterSettings,
+  ) {}
+
+  /** Connects and checks the server. */
+  static async connect(settings: ClusterSettings): Promise<ClusterRegistry> {
+    const { Redis } = await loadPackage(() => import('ioredis'));
+    const options = { lazyConnect: true, maxRetriesPerRequest: null, connectTimeout: CONNECT_MS };
+    const redis = new Redis(settings.url, { ...options, retryStrategy: () => null });
+    // Without a listener, an error of the connection would end the process. Commands report it.
+    redis.on('error', () => {});
+    try {
+      await redis.connect();
+      await redis.ping();
+      await checkServer(redis);
+    } catch (error) {
+      redis.disconnect();
+      if (error instanceof VolleyError) throw error;
+      throw new VolleyError(
+        'CLUSTER_UNREACHABLE',
+        `The Redis server of the cluster at ${placeOf(settings.url)} cannot be used: ${reasonText(error)}`,
+        { url: placeOf(settings.url) },
+      );
+    }
+    // Later interruptions heal by themselves.
+    redis.options.retryStrategy = (times) => Math.min(times * 50, 1000);
+    for (const [name, script] of Object.entries(SCRIPTS)) redis.defineCommand(name, script);
+    return new ClusterRegistry(redis as Scripted, settings);
+  }
+
+  /** A connection of its own with the same settings, for subscriptions and blocking reads. */
+  duplicate(): Redis {
+    const copy = this.redis.duplicate();
+    copy.on('error', () => {});
+    return copy;
+  }
+
+  close(): void {
+    this.redis.disconnect();
+  }
+
+  key(name: string): string {
+    return `${this.settings.prefix}:${name}`;
+  }
+
+  /** BullMQ puts this in front of all keys of queues. */
+  get queuePrefix(): string {
+    return `${this.settings.prefix}:q`;
+  }
+
+  /** The channel on which a worker gets requests. */
+  channelOf(session: string): string {
+    return this.key(`to:${session}`);
+  }
+
+  /** The channel on which the coordinator gets outcomes and progress. */
+  get inbox(): string {
+    return this.key('inbox');
+  }
+
+  /** Becomes the coordinator, or returns who is. */
+  async acquire(id: string, leaseMs: number): Promise<{ epoch: number; holder: string }> {
+    const keys = ['epoch', 'holder'].map((name) => this.key(name));
+    const [epoch, holder] = (await this.redis.clusterAcquire(...keys, id, leaseMs)) as [number, string];
+    return { epoch, holder };
+  }
+
+  /** Renews the coordinator's lease and reads all notes. */
+  async poll(id: string, leaseMs: number, epoch: number) {
+    const keys = ['epoch', 'holder', 'notes', 'heard'].map((name) => this.key(name));
+    const answer = (await this.redis.clusterPoll(...keys, id, leaseMs, epoch)) as [
+      number,
+      number,
+      string[],
+      string[],
+    ];
+    const [newestEpoch, now, notes, heard] = answer;
+    const heardAt = new Map(pairs(heard));
+    const entries = pairs(notes).map(
+      ([session, note]): RegistryEntry => ({
+        session,
+        note,
+        ageMs: Math.max(0, now - Number(heardAt.get(session) ?? 0)),
+      }),
+    );
+    return { newestEpoch, now, entries };
+  }
+
+  async beat(
+    { session, name, epoch }: { session: string; name: string; epoch: number },
+    note: string,
+    offer: string,
+  ): Promise<BeatReply & { readonly serverNow: number }> {
+    const names = ['epoch', 'holder', 'notes', 'heard', 'offers', 'fenced', 'drain'];
+    const keys = names.map((key) => this.key(key));
+    const reply = (await this.redis.clusterBeat(...keys, session, note, offer, epoch, name)) as number[];
+    const [newest = 0, isFenced, isDraining, serverNow = 0] = reply;
+    return { epoch: newest, isFenced: isFenced === 1, isDraining: isDraining === 1, serverNow };
+  }
+
+  /** Returns false if a newer coordinator is responsible. */
+  async fence(session: string, epoch: number): Promise<boolean> {
+    const keys = ['epoch', 'notes', 'heard', 'offers', 'fenced'].map((name) => this.key(name));
+    return (await this.redis.clusterFence(...keys, session, epoch)) === 1;
+  }
+
+  async note(session: string): Promise<string | null> {
+    return this.redis.hget(this.key('notes'), session);
+  }
+
+  async offer(session: string): Promise<string | null> {
+    return this.redis.hget(this.key('offers'), session);
+  }
+
+  /** Ends the coordinator's lease, if it has it. */
+  async release(id: string): Promise<void> {
+    const holder = this.key('holder');
+    if ((await this.redis.get(holder)) === id) await this.redis.del(holder);
+  }
+
+  /** Reads all notes without being the coordinator. */
+  async list(): Promise<RegistryEntry[]> {
+    const [notes, heard, [seconds, micros]] = await Promise.all([
+      this.redis.hgetall(this.key('notes')),
+      this.redis.hgetall(this.key('heard')),
+      this.redis.time(),
+    ]);
+    const now = Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
+    return Object.entries(notes).map(([session, note]) => ({
+      session,
+      note,
+      ageMs: Math.max(0, now - Number(heard[session] ?? 0)),
+    }));
+  }
+
+  /** Asks a worker to drain, or takes the request back when the worker starts again. */
+  async setDraining(name: string, isDraining: boolean): Promise<void> {
+    if (isDraining) await this.redis.sadd(this.key('drain'), name);
+    else await this.redis.srem(this.key('drain'), name);
+  }
+
+  /** The sessions that have a queue. */
+  async queues(): Promise<string[]> {
+    const found = new Set<string>();
+    const start = `${this.queuePrefix}:`;
+    let cursor = '0';
+    do {
+      const [next, keys] = await this.redis.scan(cursor, 'MATCH', `${escapeGlob(start)}*`, 'COUNT', 1000);
+      cursor = next;
+      for (const key of keys) found.add(key.slice(start.length).split(':')[0]!);
+    } while (cursor !== '0');
+    return [...found];
+  }
+}
+
+/** Loads one of the packages that only clusters need. */
+export async function loadPackage<T>(load: () => Promise<T>): Promise<T> {
+  try {
+    return await load();
+  } catch (error) {
+    throw new VolleyError(
+      'CLUSTER_NOT_INSTALLED',
+      `A cluster needs the packages bullmq and ioredis: npm install bullmq ioredis (${reasonText(error)})`,
+    );
+  }
+}
+
+/** The URL without its password. */
+function placeOf(url: string): string {
+  try {
+    const { protocol, host, pathname } = new URL(url);
+    return `${protocol}//${host}${pathname}`;
+  } catch {
+    return 'the given URL';
+  }
+}
+
+/** What is wrong or risky about a server that works otherwise. */
+export async function serverWarnings(redis: Redis): Promise<string[]> {
+  const persistence = await redis.info('persistence').catch(() => '');
+  return /aof_enabled:0/.test(persistence)
+    ? ['The server has no append-only file (appendonly no): if it crashes, running calls are lost.']
+    : [];
+}
+
+async function checkServer(redis: Redis): Promise<void> {
+  const info = await redis.info();
+  const version = /^redis_version:(\d+)\.(\d+)/m.exec(info);
+  const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1];
+  const [major = 0, minor = 0] = version === null ? [] : [Number(version[1]), Number(version[2])];
+  if (major < MIN_VERSION[0]! || (major === MIN_VERSION[0] && minor < MIN_VERSION[1]!))
+    throw unsuitable(`it is version ${major}.${minor}, but ${MIN_VERSION.join('.')} is needed`);
+  if (policy !== undefined && policy !== 'noeviction')
+    throw unsuitable(`its maxmemory-policy is ${policy}, which drops jobs when its memory is full`);
+}
+
+function unsuitable(why: string): VolleyError {
+  return new VolleyError('CLUSTER_UNSUITABLE', `The Redis server cannot carry a cluster: ${why}.`);
+}
+
+function pairs(flat: readonly string[]): [string, string][] {
+  const found: [string, string][] = [];
+  for (let at = 0; at + 1 < flat.length; at += 2) found.push([flat[at]!, flat[at + 1]!]);
+  return found;
+}
+
+function escapeGlob(text: string): string {
+  return text.replace(/[*?[\]\\]/g, '\\$&');
+}

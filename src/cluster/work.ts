@@ -1,0 +1,46 @@
+import type { ResourceRequirements } from '../core/demand.ts';
+import type { FailureReason } from '../core/failure.ts';
+import type { Labels } from '../core/labels.ts';
+import type { WorkerSpec } from '../core/placement.ts';
+import type { Shipped } from './artifacts.ts';
+
+/** What a worker offers, announced with every heartbeat. */
+export interface WorkerOffer {
+  readonly capacity: NonNullable<WorkerSpec['capacity']>;
+  /** Its own labels, its name, and a hash of the schema of each of its tools. */
+  readonly labels: Labels;
+  readonly version: string;
+  readonly host: string;
+  readonly pid: number;
+}
+
+/** An attempt that a worker is to run. */
+export interface Assignment {
+  readonly toolName: string;
+  /** As JSON. */
+  readonly input: Shipped;
+  readonly needs: ResourceRequirements;
+}
+
+/** How an attempt ended on a worker. */
+export type RemoteOutcome =
+  /** The value as JSON; undefined if the tool returned nothing. */
+  | { readonly status: 'completed'; readonly value: Shipped | undefined }
+  | {
+      readonly status: 'failed';
+      readonly reason: FailureReason;
+      readonly retryable: boolean;
+      readonly error: { readonly name: string; readonly message: string; readonly code?: string };
+    }
+  | { readonly status: 'cancelled' };
+
+/** Progress of an attempt. */
+export interface RemoteProgress {
+  readonly progress: number | undefined;
+  readonly step: string | undefined;
+}
+
+/** The label under which a worker offers a tool. */
+export function toolLabel(name: string): string {
+  return `tool.${name}`;
+}

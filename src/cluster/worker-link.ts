@@ -1,0 +1,277 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Job, Worker } from 'bullmq';
+import type { Redis } from 'ioredis';
+import { VolleyError } from '../core/errors.ts';
+import { DEFAULT_TIMES, type ProtocolTimes, type WorkerNote } from './protocol/messages.ts';
+import { WorkerProtocol } from './protocol/worker-protocol.ts';
+import { ClusterRegistry, type ClusterSettings, loadPackage } from './registry.ts';
+import { type MessageScope, parseMessage, type SignedMessage, Signer } from './signature.ts';
+import type { Assignment, RemoteOutcome, RemoteProgress, WorkerOffer } from './work.ts';
+
+/** What the link asks of the part that runs tools, which is another thread. */
+export interface ToolHost {
+  /** Runs an attempt. It calls `finished` in any case. */
+  start(key: string, assignment: Assignment): void;
+  stop(key: string): void;
+  /** There is a new coordinator, or the last one is gone. */
+  notify(text: string): void;
+  /** The worker has left the cluster. */
+  gone(): void;
+}
+
+export interface WorkerLinkOptions {
+  readonly settings: ClusterSettings;
+  readonly name: string;
+  readonly offer: WorkerOffer;
+  readonly times?: ProtocolTimes;
+}
+
+/** A lock that is not renewed for this long lets BullMQ deliver the job again, and the protocol sees that. */
+const LOCK_MS = 15_000;
+const STALLED_MS = 5000;
+const GOODBYE_MS = 1000;
+
+/**
+ * A worker's connection to its cluster: carries out the commands of {@link WorkerProtocol} on Redis, takes jobs from the
+ * queue of its session, and reports outcomes. It runs in a thread of its own, so that no tool can keep it from renewing
+ * leases and locks.
+ */
+export class WorkerLink {
+  private readonly protocol: WorkerProtocol<SignedMessage>;
+  private readonly signer: Signer;
+  private readonly waiting = new Map<string, ((outcome: SignedMessage | undefined) => void)[]>();
+  private consumer: Worker | undefined;
+  private serverNow = 0;
+  private timers: NodeJS.Timeout[] = [];
+  private isClosed = false;
+
+  private constructor(
+    private readonly registry: ClusterRegistry,
+    private readonly subscriber: Redis,
+    private readonly WorkerClass: typeof Worker,
+    private readonly options: WorkerLinkOptions,
+    private readonly times: ProtocolTimes,
+    private readonly host: ToolHost,
+  ) {
+    const { name, settings } = options;
+    this.protocol = new WorkerProtocol(name, newSession(name), times);
+    this.signer = new Signer(settings.key);
+  }
+
+  static async open(options: WorkerLinkOptions, host: ToolHost): Promise<WorkerLink> {
+    const { Worker } = await loadPackage(() => import('bullmq'));
+    const registry = await ClusterRegistry.connect(options.settings);
+    const subscriber = registry.duplicate();
+    try {
+      await subscriber.connect();
+      await requireFree(registry, options);
+      await registry.setDraining(options.name, false);
+    } catch (error) {
+      subscriber.disconnect();
+      registry.close();
+      throw error;
+    }
+    const { times = DEFAULT_TIMES } = options;
+    return new WorkerLink(registry, subscriber, Worker, options, times, host).start();
+  }
+
+  /** Records the end of an attempt. */
+  finished(key: string, outcome: RemoteOutcome): void {
+    const signed = this.sign('outcome', key, JSON.stringify(outcome));
+    const isReported = this.protocol.finished(key, signed);
+    const waiting = this.waiting.get(key) ?? [];
+    this.waiting.delete(key);
+    for (const settle of waiting) settle(isReported ? signed : undefined);
+  }
+
+  progressed(key: string, progress: RemoteProgress): void {
+    this.publish(this.sign('progress', key, JSON.stringify(progress)));
+  }
+
+  /** Finishes what it holds and leaves. */
+  drain(): void {
+    this.protocol.isDraining = true;
+  }
+
+  async close(): Promise<void> {
+    if (this.isClosed) return;
+    this.isClosed = true;
+    for (const timer of this.timers) clearTimeout(timer);
+    await this.sayGoodbye();
+    await this.consumer?.close(true).catch(() => {});
+    this.subscriber.disconnect();
+    this.registry.close();
+  }
+
+  /** Saves the coordinator from waiting for the end of the lease. What still runs is lost. */
+  private async sayGoodbye(): Promise<void> {
+    if (this.protocol.isGone || this.registry.redis.status !== 'ready') return;
+    this.protocol.isGone = true;
+    await Promise.race([this.writeNote().catch(() => {}), sleep(GOODBYE_MS)]);
+  }
+
+  private start(): this {
+    this.subscriber.on('message', (_, text) => this.heard(text));
+    this.join();
+    this.timers[0] = setInterval(() => {
+      this.protocol.tick(performance.now(), newSession(this.options.name));
+      this.obey();
+    }, this.times.beatMs / 4);
+    void this.beat();
+    return this;
+  }
+
+  /** Takes jobs from the queue of the current session. */
+  private join(): void {
+    const { session } = this.protocol;
+    const { redis, queuePrefix } = this.registry;
+    void this.consumer?.close(true).catch(() => {});
+    this.consumer = new this.WorkerClass(session, (job: Job) => this.take(session, job), {
+      connection: redis,
+      prefix: queuePrefix,
+      // The coordinator decides what runs at once, by more than a number.
+      concurrency: Math.min(10_000, this.options.offer.capacity.concurrency ?? 1000),
+      lockDuration: LOCK_MS,
+      stalledInterval: STALLED_MS,
+      // Whether a job may run again is decided by the protocol.
+      maxStalledCount: 1_000_000,
+      drainDelay: 5,
+    });
+    this.consumer.on('error', () => {});
+    // The outcome is in the queue now. This only saves the coordinator from looking there.
+    this.consumer.on('completed', (_, outcome) => {
+      if (outcome !== null) this.publish(outcome as SignedMessage);
+    });
+    void this.subscriber
+      .unsubscribe()
+      .then(() => this.subscriber.subscribe(this.registry.channelOf(session)));
+  }
+
+  private async beat(): Promise<void> {
+    const { protocol, options } = this;
+    const { name } = options;
+    if (protocol.isDraining && protocol.running === 0) protocol.isGone = true;
+    const sentAt = performance.now();
+    try {
+      const { note, reply } = await this.writeNote();
+      const { session } = note;
+      this.serverNow = reply.serverNow;
+      const before = protocol.epoch;
+      protocol.tick(performance.now(), newSession(name));
+      protocol.renewed(session, reply, sentAt, newSession(name));
+      if (before !== protocol.epoch) this.host.notify('A coordinator is at work.');
+      this.obey();
+      if (note.isGone && session === protocol.session) {
+        await this.close();
+        this.host.gone();
+        return;
+      }
+    } catch {
+      // The connection broke in the middle. The next heartbeat follows.
+    }
+    if (!this.isClosed) this.timers[1] = setTimeout(() => void this.beat(), this.times.beatMs);
+  }
+
+  private async writeNote() {
+    const { name, offer } = this.options;
+    const note = this.protocol.nextNote();
+    const { session, epoch } = note;
+    const [signedNote, signedOffer] = [note, offer].map((content) =>
+      JSON.stringify(this.sign('note', '', JSON.stringify(content))),
+    );
+    const reply = await this.registry.beat({ session, name, epoch }, signedNote!, signedOffer!);
+    return { note, reply };
+  }
+
+  private heard(text: string): void {
+    const { session } = this.protocol;
+    const message = this.signer.open(parseMessage(text), 'cancel', session, this.serverNow);
+    if (message === undefined) return;
+    this.protocol.cancel(session, message.scope.key);
+    this.obey();
+  }
+
+  /** Handles a job. What it returns is the job's result; null if the outcome must not count. */
+  private async take(session: string, job: Job): Promise<SignedMessage | null> {
+    const { protocol, host } = this;
+    const message = this.signer.open(job.data, 'assignment', session, this.serverNow);
+    if (message === undefined || message.scope.key !== job.id) return null;
+    const { key, epoch } = message.scope;
+    protocol.tick(performance.now(), newSession(this.options.name));
+    const delivery = protocol.delivered(session, key, epoch);
+    this.obey();
+    switch (delivery.type) {
+      case 'start': {
+        const outcome = this.outcomeOf(key);
+        host.start(key, JSON.parse(message.content) as Assignment);
+        return outcome;
+      }
+      case 'join':
+        return this.outcomeOf(key);
+      case 'answer':
+        return delivery.outcome;
+      case 'refuse':
+        return delivery.why === 'cancelled' ? this.sign('outcome', key, CANCELLED) : null;
+    }
+  }
+
+  private outcomeOf(key: string): Promise<SignedMessage | null> {
+    return new Promise((resolve) => {
+      const waiting = this.waiting.get(key) ?? [];
+      waiting.push((outcome) => resolve(outcome ?? null));
+      this.waiting.set(key, waiting);
+    });
+  }
+
+  private obey(): void {
+    for (const command of this.protocol.takeCommands()) {
+      if (command.type === 'stop') {
+        this.host.stop(command.key);
+      } else {
+        this.host.notify(
+          'The connection was lost for too long. Running calls are stopped, and the worker joins again.',
+        );
+        this.join();
+      }
+    }
+  }
+
+  private publish(message: SignedMessage): void {
+    void this.registry.redis.publish(this.registry.inbox, JSON.stringify(message)).catch(() => {});
+  }
+
+  private sign(kind: MessageScope['kind'], key: string, content: string): SignedMessage {
+    const { session, epoch } = this.protocol;
+    return this.signer.sign({ kind, session, key, epoch, expiresAt: 0 }, content);
+  }
+}
+
+/** Throws if a worker with the same name is at work. */
+async function requireFree(
+  registry: ClusterRegistry,
+  { name, times, settings }: WorkerLinkOptions,
+): Promise<void> {
+  const signer = new Signer(settings.key);
+  const { leaseMs } = times ?? DEFAULT_TIMES;
+  for (const { session, note, ageMs } of await registry.list()) {
+    const message = ageMs > leaseMs ? undefined : signer.open(parseMessage(note), 'note', session, 0);
+    if (message === undefined) continue;
+    const other = JSON.parse(message.content) as WorkerNote;
+    if (other.name === name && !other.isGone)
+      throw new VolleyError(
+        'CLUSTER_NAME_TAKEN',
+        `A worker named ${name} is already at work. Choose another name.`,
+        {
+          name,
+        },
+      );
+  }
+}
+
+const CANCELLED = JSON.stringify({ status: 'cancelled' } satisfies RemoteOutcome);
+
+/** Random, so that nobody can predict the session that messages must name. */
+function newSession(name: string): string {
+  return `${name}.${randomBytes(9).toString('hex')}`;
+}

@@ -1,0 +1,232 @@
+import { hostname } from 'node:os';
+import { Worker as Thread } from 'node:worker_threads';
+import type { VolleyConfig } from '../config/config.ts';
+import { packageVersion } from '../config/package-version.ts';
+import type { CallResult } from '../coordinator/call.ts';
+import type { ParallelToolCoordinator } from '../coordinator/coordinator.ts';
+import { VolleyError } from '../core/errors.ts';
+import type { Labels } from '../core/labels.ts';
+import type { WorkerSpec } from '../core/placement.ts';
+import { reasonText } from '../core/words.ts';
+import { scriptEntry } from '../runners/entry.ts';
+import { fromWireError, type WireError } from '../runners/wire-error.ts';
+import { Artifacts } from './artifacts.ts';
+import type { ProtocolTimes } from './protocol/messages.ts';
+import type { ClusterSettings } from './registry.ts';
+import { toolHash } from './tool-hash.ts';
+import {
+  type Assignment,
+  type RemoteOutcome,
+  type RemoteProgress,
+  toolLabel,
+  type WorkerOffer,
+} from './work.ts';
+import type { WorkerLinkOptions } from './worker-link.ts';
+
+/** What the thread of the link reports. */
+export type LinkMessage =
+  | { readonly type: 'ready' }
+  | { readonly type: 'failed'; readonly error: WireError }
+  | { readonly type: 'start'; readonly key: string; readonly assignment: Assignment }
+  | { readonly type: 'stop'; readonly key: string }
+  | { readonly type: 'note'; readonly text: string }
+  | { readonly type: 'gone' };
+
+/** What the thread of the link is asked. */
+export type LinkRequest =
+  | { readonly type: 'finished'; readonly key: string; readonly outcome: RemoteOutcome }
+  | { readonly type: 'progress'; readonly key: string; readonly progress: RemoteProgress }
+  | { readonly type: 'drain' }
+  | { readonly type: 'close' };
+
+export interface ClusterWorkerOptions {
+  readonly settings: ClusterSettings;
+  readonly config: VolleyConfig;
+  /** Runs the calls. It is closed with the worker. */
+  readonly tools: ParallelToolCoordinator;
+  readonly name: string;
+  readonly labels?: Labels;
+  /** What it offers, if that is less than the limits of its configuration. */
+  readonly capacity?: WorkerSpec['capacity'];
+  readonly times?: ProtocolTimes;
+  readonly notify?: (text: string) => void;
+}
+
+const ENTRY = scriptEntry('./worker-thread', import.meta.url);
+
+/**
+ * A worker of a cluster. Its tools, allow list, trust, sandbox and limits are those of its own configuration, whatever the
+ * coordinator wants.
+ */
+export class ClusterWorker {
+  private readonly running = new Map<string, AbortController>();
+  private readonly artifacts: Artifacts;
+  /** Resolves when the worker has left the cluster. */
+  readonly gone: Promise<void>;
+  private leave: () => void = () => {};
+  private readonly ended: Promise<unknown>;
+
+  private constructor(
+    private readonly thread: Thread,
+    private readonly options: ClusterWorkerOptions,
+  ) {
+    this.artifacts = new Artifacts(options.settings.artifacts);
+    this.ended = new Promise((resolve) => thread.once('exit', resolve));
+    this.gone = new Promise((resolve) => {
+      this.leave = resolve;
+    });
+  }
+
+  /** Joins the cluster. */
+  static async join(options: ClusterWorkerOptions): Promise<ClusterWorker> {
+    const { settings, name, tools, times } = options;
+    const offer = offerOf(options);
+    const workerData: WorkerLinkOptions = { settings, name, offer, ...(times !== undefined && { times }) };
+    const thread = new Thread(ENTRY.url, { workerData, execArgv: [...ENTRY.execArgv] });
+    const worker = new ClusterWorker(thread, options);
+    try {
+      await worker.ready();
+    } catch (error) {
+      await thread.terminate();
+      await tools.close({ cancel: true });
+      throw error;
+    }
+    return worker;
+  }
+
+  /** Takes no more work, finishes what runs, and leaves. */
+  async drain(): Promise<void> {
+    this.send({ type: 'drain' });
+    await this.gone;
+    await this.close();
+  }
+
+  /** Leaves at once. Running calls are cancelled. */
+  async close(): Promise<void> {
+    this.send({ type: 'close' });
+    await this.ended;
+    await this.options.tools.close({ cancel: true });
+  }
+
+  private ready(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.thread.on('error', reject);
+      this.thread.on('exit', () => {
+        reject(new VolleyError('INTERNAL', 'The thread of the worker has ended.'));
+        this.leave();
+      });
+      this.thread.on('message', (message: LinkMessage) => {
+        switch (message.type) {
+          case 'ready':
+            resolve();
+            return;
+          case 'failed':
+            reject(fromWireError(message.error));
+            return;
+          case 'start':
+            void this.run(message.key, message.assignment);
+            return;
+          case 'stop':
+            this.running.get(message.key)?.abort();
+            return;
+          case 'note':
+            this.options.notify?.(message.text);
+            return;
+          case 'gone':
+            this.leave();
+        }
+      });
+    });
+  }
+
+  private async run(key: string, assignment: Assignment): Promise<void> {
+    const controller = new AbortController();
+    this.running.set(key, controller);
+    const outcome = await this.outcomeOf(key, assignment, controller.signal).catch(failed);
+    this.running.delete(key);
+    this.send({ type: 'finished', key, outcome });
+  }
+
+  private async outcomeOf(
+    key: string,
+    { toolName, input, needs }: Assignment,
+    signal: AbortSignal,
+  ): Promise<RemoteOutcome> {
+    const { tools } = this.options;
+    const text = await this.artifacts.receive(input);
+    let group = '';
+    const unlisten = tools.engine.progress.listen((update) => {
+      if (update.group !== group) return;
+      if (update.type === 'progress')
+        this.send({ type: 'progress', key, progress: { progress: update.progress, step: update.step } });
+      else if (update.type === 'step')
+        this.send({ type: 'progress', key, progress: { progress: undefined, step: update.step } });
+    });
+    try {
+      const call = {
+        id: 'call',
+        name: toolName,
+        arguments: JSON.parse(text),
+        resources: needs,
+        // The coordinator limits and repeats attempts.
+        timeoutMs: Number.POSITIVE_INFINITY,
+        retry: { maxRetries: 0 },
+      };
+      const onGroup = (name: string) => {
+        group = name;
+      };
+      const [result] = await tools.executeParallel([call], { signal, onGroup });
+      return await this.toOutcome(result!);
+    } finally {
+      unlisten();
+    }
+  }
+
+  private async toOutcome(result: CallResult): Promise<RemoteOutcome> {
+    switch (result.status) {
+      case 'completed': {
+        const text = JSON.stringify(result.value);
+        return {
+          status: 'completed',
+          value: text === undefined ? undefined : await this.artifacts.ship(text),
+        };
+      }
+      case 'failed': {
+        const { name, message, code } = result.error;
+        const error = { name, message, ...(code !== undefined && { code }) };
+        return { status: 'failed', reason: result.reason, retryable: name !== 'VolleyError', error };
+      }
+      default:
+        return { status: 'cancelled' };
+    }
+  }
+
+  private send(request: LinkRequest): void {
+    this.thread.postMessage(request);
+  }
+}
+
+/** A call that could not be run or whose result could not be sent. */
+function failed(error: unknown): RemoteOutcome {
+  const code = error instanceof VolleyError ? error.code : undefined;
+  const name = error instanceof Error ? error.name : 'Error';
+  const message = reasonText(error);
+  return {
+    status: 'failed',
+    reason: 'error',
+    retryable: false,
+    error: { name, message, ...(code !== undefined && { code }) },
+  };
+}
+
+function offerOf({ tools, config, name, labels = {}, capacity = {} }: ClusterWorkerOptions): WorkerOffer {
+  const { maxConcurrency, limits, resources } = config.limits;
+  const offered = tools.portableTools().map((tool) => [toolLabel(tool.name), toolHash(tool)]);
+  return {
+    capacity: { ...limits, concurrency: maxConcurrency, resources, ...capacity },
+    labels: { ...labels, worker: name, ...Object.fromEntries(offered) },
+    version: packageVersion(),
+    host: hostname(),
+    pid: process.pid,
+  };
+}

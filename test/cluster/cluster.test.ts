@@ -1,0 +1,270 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { Signer } from '../../src/cluster/signature.ts';
+import { defineTool } from '../../src/tools/define-tool.ts';
+import { OwnCluster } from './support/cluster.ts';
+
+let cluster: OwnCluster;
+beforeAll(async () => {
+  cluster = await OwnCluster.start();
+});
+afterEach(() => cluster.reset());
+afterAll(() => cluster.stop());
+
+const double = defineTool({
+  name: 'double',
+  idempotent: true,
+  run: ({ value }: { value: number }) => ({ doubled: value * 2 }),
+});
+
+/** A tool that runs until the test, or a signal, ends it. */
+function heldTool(name = 'held') {
+  const starts: number[] = [];
+  const stops: number[] = [];
+  const open: (() => void)[] = [];
+  const tool = defineTool({
+    name,
+    run: ({ value }: { value: number }, { signal }) =>
+      new Promise<number>((resolve, reject) => {
+        starts.push(value);
+        open.push(() => resolve(value));
+        signal.addEventListener('abort', () => {
+          stops.push(value);
+          reject(signal.reason);
+        });
+      }),
+  });
+  const finish = () => {
+    for (const end of open.splice(0)) end();
+  };
+  return { tool, starts, stops, finish };
+}
+
+describe('a cluster', () => {
+  test('runs calls on its workers, with references between them, and leaves nothing in Redis but the last notes', async () => {
+    const ran = { a: 0, b: 0 };
+    const counting = (name: 'a' | 'b') =>
+      defineTool({
+        name: 'double',
+        run: ({ value }: { value: number }) => {
+          ran[name]++;
+          return { doubled: value * 2 };
+        },
+      });
+    await cluster.worker('a', [counting('a')]);
+    await cluster.worker('b', [counting('b')]);
+    const notes: string[] = [];
+    const { calls } = await cluster.coordinator([double], { notify: (text) => notes.push(text) });
+    await expect.poll(() => notes.filter((text) => text.includes('joined')).length).toBe(2);
+    const list = Array.from({ length: 40 }, (_, value) => ({
+      id: `c${value}`,
+      name: 'double',
+      arguments: { value: value === 0 ? 1 : { $from: `c${value >> 1}`, path: '/doubled' } },
+      ...(value > 0 && value >> 1 === 0 && { arguments: { value: 3 } }),
+    }));
+    const results = await calls.executeParallel(list);
+    expect(results.map(({ status }) => status)).toEqual(list.map(() => 'completed'));
+    expect(ran.a + ran.b).toBe(40);
+    expect(Math.min(ran.a, ran.b)).toBeGreaterThan(0);
+    await cluster.reset();
+    // A worker that leaves is removed with its queue by the next coordinator at the latest.
+    await cluster.coordinator([]);
+    const redis = new Redis(cluster.settings.url);
+    await expect
+      .poll(async () => (await redis.keys('test:*')).filter((key) => !/:(epoch|holder|fenced)$/.test(key)))
+      .toEqual([]);
+    redis.disconnect();
+  });
+
+  test('passes on failures with code and reason, progress, and results of 5 MB', async () => {
+    const large = 'x'.repeat(5 * 2 ** 20);
+    const tools = [
+      defineTool({
+        name: 'work',
+        run: async ({ kind }: { kind: string }, { report }) => {
+          if (kind === 'fail') throw Object.assign(new Error('no such thing'), { code: 'ENOENT' });
+          if (kind === 'large') return large;
+          report(0.5, 'half');
+          return undefined;
+        },
+      }),
+    ];
+    await cluster.worker('a', tools);
+    const { calls } = await cluster.coordinator(tools);
+    const steps: unknown[] = [];
+    const unlisten = calls.engine.progress.listen((update) => {
+      if (update.type === 'progress') steps.push([update.progress, update.step]);
+    });
+    const kinds = ['fail', 'large', 'progress'].map((kind) => ({
+      id: kind,
+      name: 'work',
+      arguments: { kind },
+    }));
+    const [failed, big, quiet] = await calls.executeParallel(kinds);
+    unlisten();
+    expect(failed).toMatchObject({
+      status: 'failed',
+      reason: 'error',
+      error: { message: 'no such thing', code: 'ENOENT' },
+    });
+    expect(big).toMatchObject({ status: 'completed' });
+    expect(big!.status === 'completed' && big!.value === large).toBe(true);
+    expect(quiet).toMatchObject({ status: 'completed', value: undefined });
+    expect(steps).toEqual([[0.5, 'half']]);
+    expect(readdirSync(join(cluster.folder, 'artifacts'))).toEqual([]);
+  });
+
+  test('stops a cancelled call on the other machine', async () => {
+    const { tool, starts, stops } = heldTool();
+    await cluster.worker('a', [tool]);
+    const { calls } = await cluster.coordinator([tool]);
+    const controller = new AbortController();
+    const result = calls.executeSingle(
+      { name: 'held', arguments: { value: 1 } },
+      { signal: controller.signal },
+    );
+    await vi.waitFor(() => expect(starts).toEqual([1]), { timeout: 60_000 });
+    controller.abort();
+    expect((await result).status).toBe('cancelled');
+    await vi.waitFor(() => expect(stops).toEqual([1]), { timeout: 60_000 });
+  });
+
+  test('ends although every message about an outcome is lost', async () => {
+    await cluster.worker('a', [double]);
+    const { cluster: link, calls } = await cluster.coordinator([double]);
+    // Nothing arrives any more.
+    await (link as unknown as { subscriber: Redis }).subscriber.unsubscribe();
+    const result = await calls.executeSingle({ name: 'double', arguments: { value: 4 } });
+    expect(result).toMatchObject({ status: 'completed', value: { doubled: 8 } });
+  });
+
+  test('places calls by label, and explains what is missing', async () => {
+    await cluster.worker('plain', [double]);
+    const { calls } = await cluster.coordinator([double]);
+    let group = '';
+    const call = { id: 'c', name: 'double', arguments: { value: 1 }, on: { gpu: true } };
+    const result = calls.executeParallel([call], { onGroup: (name) => (group = name) });
+    await vi.waitFor(
+      () =>
+        expect(calls.engine.explain(`${group}/c`)).toMatchObject({
+          shortage: { lacks: 'label', label: 'gpu' },
+        }),
+      { timeout: 60_000 },
+    );
+    await cluster.worker('fast', [double], { labels: { gpu: true } });
+    expect(await result).toMatchObject([{ status: 'completed' }]);
+  });
+
+  test('gives a call only to workers whose tool has the same schema', async () => {
+    const other = defineTool({
+      name: 'double',
+      input: { type: 'object', properties: { value: { type: 'string' } } },
+      run: () => 'the wrong tool',
+    });
+    await cluster.worker('old', [other]);
+    const { calls } = await cluster.coordinator([double]);
+    const result = calls.executeSingle({ name: 'double', arguments: { value: 1 } });
+    await cluster.worker('new', [double]);
+    expect(await result).toMatchObject({ value: { doubled: 2 } });
+  });
+
+  test('lets a draining worker finish its calls and gives it no others', async () => {
+    const first = heldTool();
+    const second = heldTool();
+    const a = await cluster.worker('a', [first.tool]);
+    const { cluster: link, calls } = await cluster.coordinator([first.tool]);
+    const running = calls.executeSingle({ name: 'held', arguments: { value: 1 } });
+    await vi.waitFor(() => expect(first.starts).toEqual([1]), { timeout: 60_000 });
+    const drained = a.drain();
+    await vi.waitFor(() => expect(link.workers).toEqual([]), { timeout: 60_000 });
+    const next = calls.executeSingle({ name: 'held', arguments: { value: 2 } });
+    await cluster.worker('b', [second.tool]);
+    await vi.waitFor(() => expect(second.starts).toEqual([2]), { timeout: 60_000 });
+    first.finish();
+    second.finish();
+    expect(await Promise.all([running, next])).toMatchObject([{ value: 1 }, { value: 2 }]);
+    await drained;
+  });
+
+  test('is refused to a second coordinator while the first is at work', async () => {
+    await cluster.coordinator([]);
+    await expect(
+      cluster.coordinator([], { times: { beatMs: 50, leaseMs: 500, inspectMs: 100 } }),
+    ).rejects.toMatchObject({ code: 'CLUSTER_BUSY' });
+  });
+
+  test('refuses a worker whose name is taken', async () => {
+    await cluster.worker('a', []);
+    await expect(cluster.worker('a', [])).rejects.toMatchObject({ code: 'CLUSTER_NAME_TAKEN' });
+  });
+});
+
+describe('somebody who can write to Redis but has no key', () => {
+  test('cannot add a worker, run a tool or forge a result', async () => {
+    const { tool, starts, finish } = heldTool();
+    await cluster.worker('a', [tool]);
+    const notes: string[] = [];
+    const { cluster: link, calls } = await cluster.coordinator([tool], {
+      notify: (text) => notes.push(text),
+    });
+    const real = calls.executeSingle({ name: 'held', arguments: { value: 1 } });
+    await vi.waitFor(() => expect(starts).toEqual([1]), { timeout: 60_000 });
+
+    const redis = new Redis(cluster.settings.url);
+    const wrong = new Signer('another key altogether');
+    const session = (await redis.hkeys('test:notes'))[0]!;
+    const { Queue } = await import('bullmq');
+    const queue = new Queue(session, { connection: redis as never, prefix: 'test:q' });
+    const [job] = await queue.getJobs(['active']);
+    const scope = { kind: 'outcome', session, key: job!.id!, epoch: link.epoch, expiresAt: 0 } as const;
+    // A forged result, a forged assignment, the real assignment under another id, and a forged worker.
+    await redis.publish('test:inbox', JSON.stringify(wrong.sign(scope, '{"status":"completed"}')));
+    const forged = wrong.sign({ ...scope, kind: 'assignment', key: 'forged-1' }, job!.data.content);
+    await queue.add('call', forged, { jobId: 'forged-1' });
+    await queue.add('call', job!.data, { jobId: 'repeated-1' });
+    const note = {
+      name: 'evil',
+      session: 'evil.1',
+      beat: 1,
+      epoch: link.epoch,
+      held: [],
+      isDraining: false,
+      isGone: false,
+    };
+    const evil = { kind: 'note', session: 'evil.1', key: '', epoch: link.epoch, expiresAt: 0 } as const;
+    await redis.hset('test:notes', 'evil.1', JSON.stringify(wrong.sign(evil, JSON.stringify(note))));
+    await redis.hset('test:heard', 'evil.1', String(Date.now()));
+
+    await expect.poll(() => notes.filter((text) => text.includes('evil.1')).length).toBe(1);
+    // Both jobs are refused, and removed by an inspection.
+    await expect.poll(async () => (await queue.getJobs()).map(({ id }) => id)).toEqual([job!.id]);
+    expect(link.workers).toEqual(['a']);
+    expect(starts).toEqual([1]);
+    finish();
+    expect(await real).toMatchObject({ status: 'completed', value: 1 });
+    await redis.hdel('test:notes', 'evil.1');
+    redis.disconnect();
+  });
+});
+
+describe('a Redis server', () => {
+  test('that may evict keys is refused', async () => {
+    const redis = new Redis(cluster.settings.url);
+    await redis.config('SET', 'maxmemory-policy', 'allkeys-lru');
+    await expect(cluster.coordinator([])).rejects.toMatchObject({ code: 'CLUSTER_UNSUITABLE' });
+    await redis.config('SET', 'maxmemory-policy', 'noeviction');
+    redis.disconnect();
+  });
+
+  test('that is not there is reported without the password of its address', async () => {
+    const url = 'redis://user:secret@127.0.0.1:1';
+    const { ClusterRegistry } = await import('../../src/cluster/registry.ts');
+    const refused = await ClusterRegistry.connect({ ...cluster.settings, url }).catch(
+      (error: unknown) => error,
+    );
+    expect(refused).toMatchObject({ code: 'CLUSTER_UNREACHABLE' });
+    expect(String(refused)).not.toContain('secret');
+  });
+});

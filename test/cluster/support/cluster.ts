@@ -1,0 +1,80 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type OwnRedis, startRedis } from '../../../scripts/start-redis.ts';
+import { ClusterCoordinator, type ClusterCoordinatorOptions } from '../../../src/cluster/coordinator.ts';
+import type { ProtocolTimes } from '../../../src/cluster/protocol/messages.ts';
+import type { ClusterSettings } from '../../../src/cluster/registry.ts';
+import { ClusterWorker, type ClusterWorkerOptions } from '../../../src/cluster/worker.ts';
+import { defaultConfig } from '../../../src/config/config.ts';
+import { ParallelToolCoordinator } from '../../../src/coordinator/coordinator.ts';
+import type { Tool } from '../../../src/tools/tool.ts';
+
+/** Faster than in production, but slow enough for a busy machine. */
+const TIMES: ProtocolTimes = { beatMs: 200, leaseMs: 6000, inspectMs: 400 };
+
+/** A Redis server with coordinators and workers in this process. Everything is closed together. */
+export class OwnCluster {
+  private readonly closers: (() => Promise<unknown>)[] = [];
+
+  private constructor(
+    readonly redis: OwnRedis,
+    readonly folder: string,
+  ) {}
+
+  static async start(): Promise<OwnCluster> {
+    const folder = mkdtempSync(join(tmpdir(), 'volley-cluster-'));
+    return new OwnCluster(await startRedis(), folder);
+  }
+
+  get settings(): ClusterSettings {
+    const artifacts = join(this.folder, 'artifacts');
+    return { url: this.redis.url, prefix: 'test', key: 'a key for tests only', artifacts };
+  }
+
+  async worker(
+    name: string,
+    tools: readonly Tool[],
+    rest: Partial<ClusterWorkerOptions> = {},
+  ): Promise<ClusterWorker> {
+    const config = defaultConfig(this.folder);
+    const own = new ParallelToolCoordinator({ config });
+    own.register(...tools);
+    const worker = await ClusterWorker.join({
+      settings: this.settings,
+      config,
+      tools: own,
+      name,
+      times: TIMES,
+      ...rest,
+    });
+    this.closers.push(() => worker.close());
+    return worker;
+  }
+
+  async coordinator(
+    tools: readonly Tool[],
+    options: ClusterCoordinatorOptions = {},
+  ): Promise<{ cluster: ClusterCoordinator; calls: ParallelToolCoordinator }> {
+    const cluster = await ClusterCoordinator.open(this.settings, { times: TIMES, ...options });
+    const calls = new ParallelToolCoordinator({ config: defaultConfig(this.folder) });
+    calls.register(...tools);
+    cluster.attach(calls);
+    this.closers.push(async () => {
+      await calls.close({ cancel: true });
+      await cluster.close();
+    });
+    return { cluster, calls };
+  }
+
+  /** Closes coordinators and workers; the server stays. */
+  async reset(): Promise<void> {
+    for (const close of this.closers.splice(0).reverse()) await close();
+  }
+
+  async stop(): Promise<void> {
+    await this.reset();
+    await this.redis.stop();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}

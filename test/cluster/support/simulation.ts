@@ -1,0 +1,853 @@
+import { CoordinatorProtocol } from '../../../src/cluster/protocol/coordinator-protocol.ts';
+import type { BeatReply, ProtocolTimes, WorkerNote } from '../../../src/cluster/protocol/messages.ts';
+import { WorkerProtocol } from '../../../src/cluster/protocol/worker-protocol.ts';
+import { type Random, seededRandom } from '../../../src/core/random.ts';
+
+/**
+ * A whole cluster in one thread and on virtual time: coordinators, workers, and a server with queues, a registry and
+ * messages. A seed decides about latencies, lost and doubled messages, interrupted connections, pauses, crashes, a server
+ * that forgets its last second, and coordinators that take over. Safety is checked at every step. Then all faults end,
+ * and everything must settle.
+ */
+
+export type Outcome =
+  | { readonly kind: 'completed'; readonly key: string; readonly run: number }
+  | { readonly kind: 'cancelled' };
+
+/** The two machines. A test replaces one by a broken one. */
+export interface Machines {
+  readonly coordinator: typeof CoordinatorProtocol<Outcome>;
+  readonly worker: typeof WorkerProtocol<Outcome>;
+}
+
+export const MACHINES: Machines = { coordinator: CoordinatorProtocol, worker: WorkerProtocol };
+
+export interface SimulationReport {
+  readonly completed: number;
+  readonly failed: number;
+  readonly cancelled: number;
+  /** How often attempts ran, over all workers. */
+  readonly runs: number;
+  readonly faults: number;
+}
+
+class Violation extends Error {}
+
+const TIMES: ProtocolTimes = { beatMs: 1000, leaseMs: 5000, inspectMs: 2000 };
+/** How long a delivered job may stay unanswered before the queue delivers it again. */
+const LOCK_MS = 3000;
+const FAULTS_END_MS = 40_000;
+const SETTLED_BY_MS = 160_000;
+const FORGOTTEN_MS = 1000;
+
+interface SimulatedJob {
+  readonly epoch: number;
+  state: 'waiting' | 'active' | 'ended';
+  activeAt: number;
+  outcome: Outcome | undefined;
+}
+
+interface ServerState {
+  epoch: number;
+  holder: string;
+  holderUntil: number;
+  isReleased: boolean;
+  /** By session, with the time it was written. */
+  notes: Map<string, { note: WorkerNote; at: number }>;
+  fenced: Set<string>;
+  queues: Map<string, Map<string, SimulatedJob>>;
+}
+
+/** A process that can be cut off, stopped and killed. */
+interface Party {
+  generation: number;
+  isCut: boolean;
+  pausedUntil: number;
+}
+
+interface TaskState {
+  readonly id: string;
+  readonly isIdempotent: boolean;
+  readonly durationMs: number;
+  /** Runs until it is cancelled. */
+  readonly isEndless: boolean;
+  status: 'open' | 'running' | 'completed' | 'failed' | 'cancelled';
+  key: string | undefined;
+  attempts: number;
+  wantsCancel: boolean;
+  runs: number;
+}
+
+interface Run {
+  readonly key: string;
+  readonly task: TaskState;
+  readonly number: number;
+  isStopping: boolean;
+}
+
+export class ClusterSimulation {
+  now = 0;
+  readonly random: Random;
+  private readonly agenda: { at: number; order: number; what: () => void }[] = [];
+  private order = 0;
+  private readonly server: ServerState = {
+    epoch: 0,
+    holder: '',
+    holderUntil: 0,
+    isReleased: true,
+    notes: new Map(),
+    fenced: new Set(),
+    queues: new Map(),
+  };
+  private snapshots: { at: number; state: string }[] = [];
+  private serverDownUntil = 0;
+  /** The store: what survives a coordinator. Only the newest epoch may write. */
+  private readonly tasks: TaskState[] = [];
+  private storeEpoch = 0;
+  private readonly workers: SimulatedWorker[] = [];
+  private readonly coordinators: SimulatedCoordinator[] = [];
+  private readonly begun = new Set<string>();
+  runs = 0;
+  private faults = 0;
+  private readonly lossRate: number;
+  private readonly breakRate: number;
+
+  constructor(
+    readonly seed: number,
+    readonly machines: Machines = MACHINES,
+  ) {
+    this.random = seededRandom(seed);
+    const dropsAll = this.random() < 0.2;
+    this.lossRate = dropsAll ? 1 : this.random() * 0.3;
+    this.breakRate = this.random() * 0.05;
+    for (let index = 0; index < 30; index++) this.tasks.push(this.newTask(index));
+    for (let index = 0; index < 3; index++) this.workers.push(new SimulatedWorker(this, `w${index}`, 2));
+    this.coordinators.push(new SimulatedCoordinator(this, 'c0'));
+  }
+
+  get isHealed(): boolean {
+    return this.now >= FAULTS_END_MS;
+  }
+
+  run(): SimulationReport {
+    try {
+      this.every(FORGOTTEN_MS / 4, () => this.snapshot());
+      this.every(500, () => this.injectFault());
+      this.after(FAULTS_END_MS, () => this.heal());
+      for (const worker of this.workers) worker.start();
+      for (const coordinator of this.coordinators) coordinator.start();
+      while (!this.isSettled()) {
+        const next = this.takeNext();
+        if (next === undefined || next.at > SETTLED_BY_MS)
+          throw new Violation(`not settled: ${this.describe()}`);
+        this.now = next.at;
+        next.what();
+      }
+    } catch (error) {
+      if (!(error instanceof Violation)) throw error;
+      throw new Error(`Seed ${this.seed}, at ${this.now} ms: ${error.message}`);
+    }
+    const count = (status: TaskState['status']) => this.tasks.filter((task) => task.status === status).length;
+    const { runs, faults } = this;
+    return {
+      completed: count('completed'),
+      failed: count('failed'),
+      cancelled: count('cancelled'),
+      runs,
+      faults,
+    };
+  }
+
+  after(delayMs: number, what: () => void): void {
+    const entry = { at: this.now + delayMs, order: this.order++, what };
+    let low = 0;
+    let high = this.agenda.length;
+    // Descending, so that the next is the last.
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      const other = this.agenda[middle]!;
+      if (other.at > entry.at || (other.at === entry.at && other.order > entry.order)) low = middle + 1;
+      else high = middle;
+    }
+    this.agenda.splice(low, 0, entry);
+  }
+
+  every(periodMs: number, what: () => void): void {
+    this.after(periodMs, () => {
+      what();
+      this.every(periodMs, what);
+    });
+  }
+
+  latency(): number {
+    return this.random() < 0.05 ? this.random() * 400 : 1 + this.random() * 10;
+  }
+
+  /**
+   * Runs a command on the server and passes the reply back. A command that could not be sent is repeated. So is one whose
+   * reply was lost, so it may run twice. Replies to a process that was restarted go nowhere.
+   */
+  ask<T>(party: Party, command: (server: ServerState) => T, reply: (value: T) => void): void {
+    const { generation } = party;
+    const send = () => {
+      if (party.generation !== generation) return;
+      if (party.isCut || this.now < this.serverDownUntil || this.now < party.pausedUntil) {
+        this.after(50 + this.random() * 200, send);
+        return;
+      }
+      const value = command(this.server);
+      if (!this.isHealed && this.random() < this.breakRate) {
+        this.after(50 + this.random() * 500, send);
+        return;
+      }
+      this.deliver(party, generation, () => reply(value));
+    };
+    this.after(this.latency(), send);
+  }
+
+  /** Sends a message that may be lost, doubled and late. */
+  publish(from: Party, to: () => Party | undefined, what: () => void, lossRate = this.lossRate): void {
+    if (from.isCut || this.now < this.serverDownUntil) return;
+    const copies = this.random() < lossRate ? 0 : this.random() < 0.1 ? 2 : 1;
+    for (let copy = 0; copy < copies; copy++)
+      this.after(this.latency(), () => {
+        const party = to();
+        if (party === undefined || party.isCut) return;
+        this.deliver(party, party.generation, what);
+      });
+  }
+
+  private deliver(party: Party, generation: number, what: () => void): void {
+    this.after(this.latency(), () => {
+      if (party.generation !== generation) return;
+      // A process that was stopped handles what has arrived after it has looked at the clock.
+      if (this.now < party.pausedUntil)
+        this.after(party.pausedUntil - this.now + 1, () => {
+          if (party.generation === generation) what();
+        });
+      else what();
+    });
+  }
+
+  // What the processes share.
+
+  toCoordinator(from: Party, what: (coordinator: SimulatedCoordinator) => void): void {
+    const { epoch } = this.server;
+    const find = () => this.coordinators.find((coordinator) => coordinator.epoch === epoch);
+    this.publish(
+      from,
+      () => find()?.party,
+      () => {
+        const coordinator = find();
+        if (coordinator !== undefined) what(coordinator);
+      },
+    );
+  }
+
+  toWorker(from: Party, session: string, what: (worker: SimulatedWorker) => void): void {
+    const worker = this.workers.find(({ name }) => session.startsWith(`${name}-`))!;
+    // Requests are repeated, so that one of them arrives. Results need not arrive at all.
+    const lossRate = Math.min(0.5, this.lossRate);
+    this.publish(
+      from,
+      () => worker.party,
+      () => what(worker),
+      lossRate,
+    );
+  }
+
+  taskOf(key: string): TaskState | undefined {
+    return this.tasks.find((task) => key.startsWith(`${task.id}.`));
+  }
+
+  /** Opens the tasks of the last coordinator, as the store does. */
+  takeOver(epoch: number): void {
+    if (epoch <= this.storeEpoch) return;
+    this.storeEpoch = epoch;
+    for (const task of this.tasks) {
+      if (task.status !== 'running') continue;
+      task.key = undefined;
+      task.status = task.wantsCancel ? 'cancelled' : task.isIdempotent ? 'open' : 'failed';
+    }
+  }
+
+  hasLostStore(epoch: number): boolean {
+    return epoch < this.storeEpoch;
+  }
+
+  nextOpen(epoch: number): TaskState | undefined {
+    return epoch === this.storeEpoch ? this.tasks.find(({ status }) => status === 'open') : undefined;
+  }
+
+  record(epoch: number, key: string, outcome: Outcome | undefined): void {
+    if (epoch !== this.storeEpoch) return;
+    const task = this.taskOf(key)!;
+    if (task.key !== key)
+      throw new Violation(`${key} ended, but ${task.id} is ${task.status} with ${task.key}`);
+    if (outcome?.kind === 'completed' && (outcome.key !== key || !this.begun.has(key)))
+      throw new Violation(`${key} got the result of ${outcome.key}`);
+    task.key = undefined;
+    if (outcome?.kind === 'completed') task.status = 'completed';
+    else if (task.wantsCancel) task.status = 'cancelled';
+    else if (outcome?.kind === 'cancelled') throw new Violation(`${key} was cancelled, but nobody asked`);
+    else task.status = task.isIdempotent ? 'open' : 'failed';
+  }
+
+  began(worker: SimulatedWorker, key: string): Run {
+    const task = this.taskOf(key)!;
+    if (this.begun.has(key)) throw new Violation(`${key} ran twice`);
+    this.begun.add(key);
+    this.runs++;
+    task.runs++;
+    if (!task.isIdempotent && task.runs > 1)
+      throw new Violation(`${task.id} ran twice but is not idempotent`);
+    const run = { key, task, number: this.runs, isStopping: false };
+    worker.running.set(key, run);
+    if (worker.running.size > worker.capacity) throw new Violation(`${worker.name} runs more than it can`);
+    this.checkExclusive(task);
+    return run;
+  }
+
+  /** No two workers that go on may work on the same task. */
+  private checkExclusive(task: TaskState): void {
+    const running = this.workers.filter(
+      ({ party, running }) =>
+        this.now >= party.pausedUntil &&
+        [...running.values()].some((run) => run.task === task && !run.isStopping),
+    );
+    if (running.length > 1)
+      throw new Violation(`${task.id} runs on ${running.map(({ name }) => name).join(' and ')} at once`);
+  }
+
+  checkAll(): void {
+    for (const task of this.tasks) this.checkExclusive(task);
+  }
+
+  private newTask(index: number): TaskState {
+    const isIdempotent = this.random() < 0.6;
+    const durationMs = this.random() < 0.1 ? 8000 * this.random() : 1500 * this.random();
+    const fresh = { status: 'open', key: undefined, attempts: 0, wantsCancel: false, runs: 0 } as const;
+    const isEndless = index % 15 === 7;
+    return { id: `t${index}`, isIdempotent, durationMs: isEndless ? 1e9 : durationMs, isEndless, ...fresh };
+  }
+
+  private takeNext() {
+    return this.agenda.pop();
+  }
+
+  private isSettled(): boolean {
+    if (!this.isHealed || this.tasks.some(({ status }) => status === 'open' || status === 'running'))
+      return false;
+    for (const queue of this.server.queues.values()) if (queue.size > 0) return false;
+    return this.workers.every(({ running }) => running.size === 0);
+  }
+
+  private snapshot(): void {
+    const { notes, fenced, queues, ...rest } = this.server;
+    const state = JSON.stringify({
+      ...rest,
+      notes: [...notes],
+      fenced: [...fenced],
+      queues: Array.from(queues, ([session, jobs]) => [session, [...jobs]]),
+    });
+    this.snapshots.push({ at: this.now, state });
+    if (this.snapshots.length > 4) this.snapshots.shift();
+  }
+
+  private injectFault(): void {
+    if (this.isHealed) return;
+    const pick = <T>(items: readonly T[]): T => items[Math.floor(this.random() * items.length)]!;
+    const dice = this.random();
+    if (dice > 0.4) return;
+    this.faults++;
+    const party = pick([...this.workers, ...this.coordinators.slice(-2)]).party;
+    if (dice < 0.06) {
+      party.isCut = true;
+      this.after(this.random() * 9000, () => {
+        party.isCut = false;
+      });
+    } else if (dice < 0.12) this.pause(party, this.random() * 9000);
+    else if (dice < 0.18) pick(this.workers).crash();
+    else if (dice < 0.22) this.coordinators.at(-1)!.crash();
+    else if (dice < 0.25 && this.coordinators.length < 4) {
+      const next = new SimulatedCoordinator(this, `c${this.coordinators.length}`);
+      this.coordinators.push(next);
+      next.start();
+    } else if (dice < 0.3) this.crashServer();
+    else if (dice < 0.38) this.coordinators.at(-1)!.cancelSome();
+    else pick(this.workers).drainAndReturn();
+  }
+
+  private pause(party: Party, durationMs: number): void {
+    party.pausedUntil = Math.max(party.pausedUntil, this.now + durationMs);
+  }
+
+  private crashServer(): void {
+    this.serverDownUntil = this.now + this.random() * 4000;
+    const { state } = this.snapshots[Math.floor(this.random() * this.snapshots.length)] ?? {};
+    if (state === undefined || this.random() < 0.3) return;
+    const { notes, fenced, queues, ...rest } = JSON.parse(state);
+    Object.assign(this.server, rest);
+    this.server.notes = new Map(notes);
+    this.server.fenced = new Set(fenced);
+    this.server.queues = new Map(
+      queues.map(([session, jobs]: [string, [string, SimulatedJob][]]) => [session, new Map(jobs)]),
+    );
+  }
+
+  private heal(): void {
+    this.serverDownUntil = 0;
+    for (const { party } of [...this.workers, ...this.coordinators]) party.isCut = false;
+    for (const worker of this.workers) worker.ensureStarted();
+    this.coordinators.at(-1)!.ensureStarted();
+  }
+
+  private describe(): string {
+    const open = this.tasks.filter(({ status }) => status === 'open' || status === 'running');
+    const jobs = Array.from(this.server.queues, ([session, queue]) => `${session}:${[...queue.keys()]}`);
+    const held = this.workers.map(({ name, running }) => `${name}:${[...running.keys()]}`);
+    return `${open.map(({ id, status, key }) => `${id} ${status} ${key}`).join(', ')}; queues ${jobs}; held ${held}`;
+  }
+}
+
+class SimulatedWorker {
+  readonly party: Party = { generation: 0, isCut: false, pausedUntil: 0 };
+  readonly running = new Map<string, Run>();
+  private machine!: WorkerProtocol<Outcome>;
+  private isUp = false;
+  private sessions = 0;
+  private takes = 0;
+
+  constructor(
+    private readonly world: ClusterSimulation,
+    readonly name: string,
+    readonly capacity: number,
+  ) {}
+
+  start(): void {
+    this.isUp = true;
+    this.machine = new this.world.machines.worker(this.name, this.newSession(), TIMES);
+    const { generation } = this.party;
+    this.loop(generation, 100, () => this.tick());
+    this.loop(generation, 30, () => this.takeJob());
+    this.sendBeat();
+  }
+
+  /** Its work ends with it. */
+  crash(): void {
+    if (!this.isUp) return;
+    this.isUp = false;
+    this.party.generation++;
+    this.running.clear();
+    this.takes = 0;
+    this.world.after(this.world.random() * 6000, () => this.ensureStarted());
+  }
+
+  ensureStarted(): void {
+    if (!this.isUp) this.start();
+  }
+
+  /** Finishes what it has and stops; then it is started again. */
+  drainAndReturn(): void {
+    if (this.isUp) this.machine.isDraining = true;
+  }
+
+  cancel(session: string, key: string): void {
+    if (!this.isUp) return;
+    this.machine.cancel(session, key);
+    this.obey();
+  }
+
+  private newSession(): string {
+    return `${this.name}-s${++this.sessions}`;
+  }
+
+  private loop(generation: number, periodMs: number, what: () => void): void {
+    this.world.after(periodMs, () => {
+      if (this.party.generation !== generation) return;
+      const { pausedUntil } = this.party;
+      if (this.world.now < pausedUntil) {
+        this.world.after(pausedUntil - this.world.now, () => {
+          if (this.party.generation !== generation) return;
+          this.tick();
+          this.loop(generation, periodMs, what);
+        });
+        return;
+      }
+      what();
+      this.loop(generation, periodMs, what);
+    });
+  }
+
+  private tick(): void {
+    this.machine.tick(this.world.now, this.newSession());
+    this.obey();
+    this.world.checkAll();
+  }
+
+  private sendBeat(): void {
+    const { machine, world, party } = this;
+    if (machine.isDraining && machine.running === 0) machine.isGone = true;
+    const note = machine.nextNote();
+    const sentAt = world.now;
+    const { generation } = party;
+    world.ask(
+      party,
+      (server): BeatReply => {
+        const isFenced = server.fenced.has(note.session);
+        // The server has forgotten a coordinator that this worker knows.
+        if (note.epoch > server.epoch)
+          Object.assign(server, { epoch: note.epoch, holder: '', holderUntil: 0 });
+        if (!isFenced) server.notes.set(note.session, { note, at: world.now });
+        return { epoch: server.epoch, isFenced, isDraining: false };
+      },
+      (reply) => {
+        machine.tick(world.now, this.newSession());
+        machine.renewed(note.session, reply, sentAt, this.newSession());
+        this.obey();
+        if (note.isGone) {
+          this.crash();
+          return;
+        }
+        world.after(TIMES.beatMs, () => {
+          if (party.generation === generation) this.sendBeat();
+        });
+      },
+    );
+  }
+
+  private takeJob(): void {
+    const { machine, world, party } = this;
+    const { session } = machine;
+    if (machine.isGone || this.running.size + this.takes >= this.capacity) return;
+    this.takes++;
+    world.ask(
+      party,
+      (server) => {
+        for (const [key, job] of server.queues.get(session) ?? []) {
+          const isStalled = job.state === 'active' && job.activeAt + LOCK_MS < world.now;
+          if (job.state !== 'waiting' && !isStalled) continue;
+          job.state = 'active';
+          job.activeAt = world.now;
+          return { key, epoch: job.epoch };
+        }
+        return undefined;
+      },
+      (job) => {
+        this.takes--;
+        machine.tick(world.now, this.newSession());
+        this.obey();
+        if (job !== undefined) this.deliver(session, job.key, job.epoch);
+      },
+    );
+  }
+
+  private deliver(session: string, key: string, epoch: number): void {
+    const { machine, world } = this;
+    const delivery = machine.delivered(session, key, epoch);
+    this.obey();
+    switch (delivery.type) {
+      case 'start': {
+        const run = world.began(this, key);
+        const { generation } = this.party;
+        this.finishLater(generation, run, run.task.durationMs, session);
+        return;
+      }
+      case 'join':
+        return;
+      case 'answer':
+        this.report(session, key, delivery.outcome);
+        return;
+      case 'refuse':
+        if (delivery.why === 'cancelled') this.report(session, key, { kind: 'cancelled' });
+    }
+  }
+
+  private finishLater(generation: number, run: Run, delayMs: number, session: string): void {
+    const { world, party } = this;
+    world.after(delayMs, () => {
+      if (party.generation !== generation || this.running.get(run.key) !== run) return;
+      if (world.now < party.pausedUntil) {
+        this.finishLater(generation, run, party.pausedUntil - world.now + 1, session);
+        return;
+      }
+      this.running.delete(run.key);
+      const outcome: Outcome = run.isStopping
+        ? { kind: 'cancelled' }
+        : { kind: 'completed', key: run.key, run: run.number };
+      if (this.machine.finished(run.key, outcome)) this.report(session, run.key, outcome);
+    });
+  }
+
+  private report(session: string, key: string, outcome: Outcome): void {
+    const { world, party } = this;
+    world.ask(
+      party,
+      (server) => {
+        const job = server.queues.get(session)?.get(key);
+        if (job === undefined || job.state === 'ended') return;
+        job.state = 'ended';
+        job.outcome = outcome;
+      },
+      () => world.toCoordinator(party, (coordinator) => coordinator.received(session, key, outcome)),
+    );
+  }
+
+  private obey(): void {
+    for (const command of this.machine.takeCommands()) {
+      if (command.type === 'rejoin') continue;
+      const run = this.running.get(command.key);
+      if (run === undefined || run.isStopping) continue;
+      run.isStopping = true;
+      const { session } = this.machine;
+      const { generation } = this.party;
+      this.finishLater(generation, run, this.world.random() * 300, session);
+    }
+  }
+}
+
+class SimulatedCoordinator {
+  readonly party: Party = { generation: 0, isCut: false, pausedUntil: 0 };
+  private machine: CoordinatorProtocol<Outcome> | undefined;
+  private isUp = false;
+  /** The session of each attempt that has not ended. */
+  private readonly assigned = new Map<string, string>();
+  private lives = 0;
+
+  constructor(
+    private readonly world: ClusterSimulation,
+    readonly name: string,
+  ) {}
+
+  start(): void {
+    this.isUp = true;
+    const life = `${this.name}.${++this.lives}`;
+    this.acquire(life);
+  }
+
+  ensureStarted(): void {
+    if (!this.isUp) this.start();
+  }
+
+  crash(): void {
+    if (!this.isUp) return;
+    this.isUp = false;
+    this.machine = undefined;
+    this.party.generation++;
+    this.world.after(this.world.random() * 5000, () => this.ensureStarted());
+  }
+
+  received(session: string, key: string, outcome: Outcome): void {
+    this.machine?.received(session, key, outcome);
+    this.obey();
+  }
+
+  get epoch(): number {
+    return this.machine?.epoch ?? 0;
+  }
+
+  cancelSome(): void {
+    const { machine, world } = this;
+    if (machine === undefined || world.now < this.party.pausedUntil) return;
+    const key = [...this.assigned.keys()][0];
+    if (key === undefined) return;
+    world.taskOf(key)!.wantsCancel = true;
+    machine.cancel(key);
+    this.obey();
+  }
+
+  private acquire(life: string): void {
+    const { world, party } = this;
+    const { generation } = party;
+    world.ask(
+      party,
+      (server) => {
+        if (server.holder === life) return server.epoch;
+        if (server.holderUntil > world.now) return 0;
+        server.epoch = Math.max(server.epoch + 1, Math.ceil(world.now));
+        server.holder = life;
+        server.holderUntil = world.now + TIMES.leaseMs;
+        return server.epoch;
+      },
+      (epoch) => {
+        if (epoch === 0) {
+          world.after(500, () => {
+            if (party.generation === generation) this.acquire(life);
+          });
+          return;
+        }
+        this.assigned.clear();
+        world.takeOver(epoch);
+        this.machine = new world.machines.coordinator(epoch, TIMES, world.now);
+        this.poll(life);
+      },
+    );
+  }
+
+  private poll(life: string, polls = 0): void {
+    const { world, party } = this;
+    const { generation } = party;
+    const machine = this.machine!;
+    world.ask(
+      party,
+      (server) => {
+        if (machine.epoch > server.epoch) Object.assign(server, { epoch: machine.epoch, holder: life });
+        if (server.holder === life) server.holderUntil = world.now + TIMES.leaseMs;
+        const notes = Array.from(server.notes.values(), ({ note, at }) => ({ note, ageMs: world.now - at }));
+        // The first look, and then some, also find queues without a worker.
+        if (polls % 20 === 0) {
+          for (const session of server.queues.keys())
+            if (!server.notes.has(session)) notes.push({ note: goneNote(session), ageMs: 0 });
+        }
+        return { notes, epoch: server.epoch };
+      },
+      ({ notes, epoch }) => {
+        machine.observed(notes, epoch, world.now);
+        this.obey();
+        if (this.machine !== machine) return;
+        if (world.hasLostStore(machine.epoch)) {
+          this.crash();
+          return;
+        }
+        this.dispatch();
+        world.after(TIMES.beatMs, () => {
+          if (party.generation === generation && this.machine === machine) this.poll(life, polls + 1);
+        });
+      },
+    );
+  }
+
+  private dispatch(): void {
+    const { machine, world } = this;
+    if (machine === undefined) return;
+    for (const { session } of machine.workers) {
+      if (!machine.isReady(session)) continue;
+      for (let free = 2 - this.countOn(session); free > 0; free--) {
+        const task = world.nextOpen(machine.epoch);
+        if (task === undefined) return;
+        task.attempts++;
+        task.status = 'running';
+        const key = `${task.id}.${task.attempts}.${machine.epoch}`;
+        task.key = key;
+        this.assigned.set(key, session);
+        machine.assign(key, session);
+        if (task.isEndless) this.cancelLater(key);
+        this.obey();
+      }
+    }
+  }
+
+  private cancelLater(key: string): void {
+    const { machine, world } = this;
+    world.after(world.random() * 3000, () => {
+      if (this.machine !== machine || !this.assigned.has(key)) return;
+      world.taskOf(key)!.wantsCancel = true;
+      machine?.cancel(key);
+      this.obey();
+    });
+  }
+
+  private countOn(session: string): number {
+    return [...this.assigned.values()].filter((other) => other === session).length;
+  }
+
+  private obey(): void {
+    const { machine, world, party } = this;
+    if (machine === undefined) return;
+    for (const command of machine.takeCommands()) {
+      switch (command.type) {
+        case 'enqueue':
+          world.ask(
+            party,
+            (server) => {
+              const queue = server.queues.get(command.session) ?? new Map<string, SimulatedJob>();
+              server.queues.set(command.session, queue);
+              if (!queue.has(command.key))
+                queue.set(command.key, {
+                  epoch: machine.epoch,
+                  state: 'waiting',
+                  activeAt: 0,
+                  outcome: undefined,
+                });
+            },
+            () => {
+              this.machine?.enqueued(command.key, command.session);
+              this.obey();
+            },
+          );
+          break;
+        case 'cancel':
+          world.toWorker(party, command.session, (worker) => worker.cancel(command.session, command.key));
+          break;
+        case 'forget':
+          world.ask(
+            party,
+            (server) => {
+              for (const key of command.keys) server.queues.get(command.session)?.delete(key);
+            },
+            () => {},
+          );
+          break;
+        case 'inspect':
+          this.inspect(command.session);
+          break;
+        case 'fence':
+          world.ask(
+            party,
+            (server) => {
+              if (server.epoch > machine.epoch) return undefined;
+              server.fenced.add(command.session);
+              const jobs = listJobs(server, command.session);
+              server.queues.delete(command.session);
+              server.notes.delete(command.session);
+              return jobs;
+            },
+            (jobs) => {
+              if (jobs === undefined) return;
+              this.machine?.cleared(command.session, jobs);
+              this.obey();
+            },
+          );
+          break;
+        case 'ended':
+          this.assigned.delete(command.key);
+          world.record(machine.epoch, command.key, command.outcome);
+          break;
+        case 'worker':
+          break;
+        case 'deposed':
+          this.machine = undefined;
+          this.isUp = false;
+          this.party.generation++;
+          this.ensureStarted();
+          return;
+      }
+    }
+    this.dispatch();
+  }
+
+  private inspect(session: string): void {
+    const { world, party } = this;
+    world.ask(
+      party,
+      (server) => listJobs(server, session),
+      (jobs) =>
+        world.ask(
+          party,
+          (server) => server.notes.get(session)?.note,
+          (note) => {
+            this.machine?.inspected(session, note, jobs);
+            this.obey();
+          },
+        ),
+    );
+  }
+}
+
+function goneNote(session: string): WorkerNote {
+  return { name: '', session, beat: 0, epoch: 0, held: [], isDraining: true, isGone: true };
+}
+
+function listJobs(server: ServerState, session: string) {
+  return Array.from(server.queues.get(session) ?? [], ([key, { outcome }]) => ({ key, outcome }));
+}
