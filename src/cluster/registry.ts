@@ -97,7 +97,10 @@ export class ClusterRegistry {
     const options = { lazyConnect: true, maxRetriesPerRequest: null, connectTimeout: CONNECT_MS };
     const redis = new Redis(settings.url, { ...options, retryStrategy: () => null });
     // Without a listener, an error of the connection would end the process. Commands report it.
-    redis.on('error', () => {});
+    let problem: unknown;
+    redis.on('error', (error) => {
+      problem = error;
+    });
     try {
       await redis.connect();
       await redis.ping();
@@ -107,7 +110,7 @@ export class ClusterRegistry {
       if (error instanceof VolleyError) throw error;
       throw new VolleyError(
         'CLUSTER_UNREACHABLE',
-        `The Redis server of the cluster at ${placeOf(settings.url)} cannot be used: ${reasonText(error)}`,
+        `The Redis server of the cluster at ${placeOf(settings.url)} cannot be used: ${reasonText(problem ?? error)}`,
         { url: placeOf(settings.url) },
       );
     }
