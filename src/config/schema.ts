@@ -453,7 +453,7 @@ const clusterSection = table(
   'Workers on other machines; see docs/cluster.md. The key that all of them share is in the environment variable `VOLLEY_CLUSTER_KEY`.',
   {
     url: optionalText(
-      'The Redis server, such as `redis://user:password@host:6379`; `rediss://` uses TLS. `volley run` then runs its calls on the workers.',
+      'The Redis server, such as `redis://host:6379`; `rediss://` uses TLS. `volley run` then runs its calls on the workers.',
       { defaultText: 'none: everything runs on this machine' },
     ),
     prefix: text({
