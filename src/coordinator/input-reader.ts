@@ -1,5 +1,5 @@
 import { createHash, type Hash } from 'node:crypto';
-import type { BigIntStats } from 'node:fs';
+import { type BigIntStats, fstatSync, lstatSync } from 'node:fs';
 import { type FileHandle, lstat, open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -135,7 +135,8 @@ export class InputReader {
   private async fileHash(path: string, stamps: Stamps, signal: AbortSignal): Promise<string> {
     const real = await existing(this.roots.realPlace(path));
     if (real === undefined) return MISSING;
-    const stats = this.known.has(real) ? await existing(lstat(real, { bigint: true })) : undefined;
+    // Synchronous: its size was read just now, so the system knows the answer.
+    const stats = this.known.has(real) ? lstatSync(real, { bigint: true, throwIfNoEntry: false }) : undefined;
     // The same inode, unchanged, was inside the roots when it was read.
     const known = stats && this.knownHash(real, stats);
     if (known !== undefined) {
@@ -165,11 +166,11 @@ export class InputReader {
   ): Promise<string> {
     try {
       const readAt = Date.now();
-      const before = await handle.stat({ bigint: true });
+      const before = fstatSync(handle.fd, { bigint: true });
       if (before.size > MAX_INPUT_BYTES) throw new Undescribable();
       const hash = await contentHash(handle, Number(before.size), signal);
       const signature = signatureOf(before);
-      if (signatureOf(await handle.stat({ bigint: true })) !== signature) throw new Undescribable();
+      if (signatureOf(fstatSync(handle.fd, { bigint: true })) !== signature) throw new Undescribable();
       onStats?.(before);
       this.remember(path, { signature, hash, isRacy: changeOf(before) > readAt - RACY_MS });
       return hash;

@@ -8,6 +8,10 @@ import { userSecret, userSecretFile } from '../../src/config/user-secret.ts';
 import { ParallelToolCoordinator } from '../../src/coordinator/coordinator.ts';
 import { openStore } from '../../src/store/sqlite-store.ts';
 import { builtinTools } from '../../src/tools/builtin/all.ts';
+import type { ToolSet } from '../../src/tools/builtin/environment.ts';
+import { readFileTool } from '../../src/tools/builtin/read-file.ts';
+import { defineTool } from '../../src/tools/define-tool.ts';
+import type { Tool } from '../../src/tools/tool.ts';
 import { change } from '../store/support/raw.ts';
 
 function temporaryFolder(): string {
@@ -17,6 +21,19 @@ function temporaryFolder(): string {
 }
 
 const TASKS = ['a.txt', 'b.txt'].map((path) => ({ id: path, function: 'read_file', params: { path } }));
+/** `read_file` as it would be if it declared what it reads. */
+const CACHED_READ_FILE: ToolSet = {
+  toolsFor: (environment) => {
+    const inner = readFileTool(environment);
+    const tool = defineTool<{ path: string }>({
+      name: 'read_file',
+      readOnly: true,
+      cache: ({ path }) => ({ files: [path] }),
+      run: ({ path }, context) => inner.run!({ path, encoding: 'utf8' }, context),
+    });
+    return { tools: [tool as Tool], absent: new Map() };
+  },
+};
 let runs = 0;
 
 /** Reads two files as a process with this configuration would, and returns the results and how many were cached. */
@@ -24,7 +41,7 @@ async function read(folder: string, configure: (config: VolleyConfig) => VolleyC
   const config = configure(defaultConfig(folder));
   const store = await openStore(join(folder, '.volley/volley.db'));
   const coordinator = new ParallelToolCoordinator({ config });
-  coordinator.register(builtinTools());
+  coordinator.register(CACHED_READ_FILE);
   const executor = new BatchExecutor({ coordinator, store });
   const batch = `b${++runs}`;
   try {

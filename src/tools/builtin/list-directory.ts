@@ -10,9 +10,6 @@ import { fileFailure } from './refusal.ts';
 import { Roots } from './roots.ts';
 import { FolderWalk, MAX_DEPTH, pathMatcher, type WalkEntry } from './walk.ts';
 
-/** Raise it when the same input gives another result, so that cached results are not used. */
-const VERSION = '1';
-
 const INPUT = z.strictObject({
   path: PATH.default('.').describe('The folder to list, relative to the working folder or absolute.'),
   recursive: z.boolean().default(false).describe('Whether to list subfolders too.'),
@@ -57,10 +54,6 @@ export function listDirectoryTool(
     input: INPUT,
     output: OUTPUT,
     readOnly: true,
-    cache: ({ path, recursive, depth = MAX_DEPTH, glob }) => ({
-      version: VERSION,
-      folders: [{ path, reads: 'sizes', depth: recursive ? depth : 1, ...(glob !== undefined && { glob }) }],
-    }),
     resources: ({ recursive }) => ({
       cpu: recursive ? 0.3 : 0.1,
       memoryMb: 20 + Math.ceil(maxEntries / 2000),

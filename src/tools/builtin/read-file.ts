@@ -17,10 +17,6 @@ interface ByteRange {
 }
 
 const CHUNK_BYTES = 64 * 1024;
-/** Raise it when the same input gives another result, so that cached results are not used. */
-const VERSION = '1';
-/** Hashing a larger file takes longer than reading a part of it. */
-const MAX_CACHED_BYTES = 8 * 2 ** 20;
 /** The most continuation bytes of a UTF-8 character. */
 const MAX_TAIL_BYTES = 3;
 
@@ -133,8 +129,6 @@ export function readFileTool(
     input: INPUT,
     output: OUTPUT,
     readOnly: true,
-    cache: ({ path }) =>
-      roots.sizeOf(path) > MAX_CACHED_BYTES ? undefined : { files: [path], version: VERSION },
     resources: ({ path, length = maxBytes }) => ({
       cpu: 0.1,
       memoryMb: memoryForMb(Math.min(length, maxBytes)),

@@ -64,7 +64,7 @@ export class Roots {
   /** The real path. Fails if it does not exist or is outside the roots. */
   async realPlace(path: string): Promise<string> {
     const real = await realpath(this.place(path));
-    await this.checkReal(real, path);
+    this.checkReal(real, path);
     return real;
   }
 
@@ -74,7 +74,7 @@ export class Roots {
       throw codeOf(error) === 'ELOOP' ? notAllowed(named, 'it became a symbolic link meanwhile') : error;
     });
     try {
-      await this.checkReal(await this.placeOf(handle, path, named), named);
+      this.checkReal(await this.placeOf(handle, path, named), named);
       return handle;
     } catch (error) {
       await handle.close();
@@ -135,12 +135,11 @@ export class Roots {
     return `it ${verb} outside the roots (${roots}); the setting tools.roots adds others`;
   }
 
-  private async checkReal(real: string, named: string): Promise<void> {
+  private checkReal(real: string, named: string): void {
     if (this.found.length === 0) throw permanentFailure('None of the configured roots existed at the start.');
     const roots = this.found.filter((root) => isInside(real, root.real));
     if (roots.length === 0) throw notAllowed(named, this.outside('leads'));
-    const areSame = await Promise.all(roots.map(isStillThere));
-    if (!areSame.includes(true))
+    if (!roots.some(isStillThere))
       throw notAllowed(named, 'its root was replaced by another folder since the start', {
         replacedRoot: roots[0]!.real,
       });
@@ -160,9 +159,14 @@ function findRoot(path: string): Root | undefined {
   }
 }
 
-async function isStillThere({ real, stats }: Root): Promise<boolean> {
-  const now = await lstat(real, { bigint: true }).catch(() => undefined);
-  return now?.dev === stats.dev && now.ino === stats.ino;
+/** Synchronous: a path inside was resolved just now, so the system knows the answer. A promise costs far more. */
+function isStillThere({ real, stats }: Root): boolean {
+  try {
+    const now = lstatSync(real, { bigint: true });
+    return now.dev === stats.dev && now.ino === stats.ino;
+  } catch {
+    return false;
+  }
 }
 
 export function notAllowed(path: string, problem: string, details: object = {}): VolleyError {

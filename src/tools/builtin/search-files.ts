@@ -15,9 +15,6 @@ import { FolderWalk, isPassedOver, MAX_DEPTH, pathMatcher } from './walk.ts';
 /** Folders with third-party files; they are searched only on request. */
 const PASSED_FOLDERS: ReadonlySet<string> = new Set(['.git', 'node_modules']);
 
-/** Raise it when the same input gives another result, so that cached results are not used. */
-const VERSION = '1';
-
 const INPUT = z
   .strictObject({
     pattern: GLOB.default('**').describe(
@@ -78,17 +75,6 @@ export function searchFilesTool(
     input: INPUT,
     output: OUTPUT,
     readOnly: true,
-    cache: ({ path, pattern, text, include_all }) => ({
-      version: VERSION,
-      folders: [
-        {
-          path,
-          glob: pattern,
-          skip: include_all ? [] : [...PASSED_FOLDERS],
-          reads: text === undefined ? 'names' : 'contents',
-        },
-      ],
-    }),
     resources: ({ text }) => ({
       cpu: text === undefined ? 0.3 : 1,
       memoryMb: 20 + memoryForMb(maxBytes),

@@ -394,8 +394,8 @@ test('what fails while a call waits is logged to the client', async () => {
 
 test('results from the cache are marked in every answer', async () => {
   const { call, folder } = await open();
-  writeFileSync(join(folder, 'a.txt'), 'a');
-  const tasks = [{ id: 'a', function: 'read_file', params: { path: 'a.txt' } }];
+  writeFileSync(join(folder, 'a.ts'), 'a;');
+  const tasks = [{ id: 'a', function: 'code_analyzer_tool', params: { file_path: 'a.ts' } }];
   expect(dataOf(await call('run_batch', { batch: 'one', tasks }))).not.toHaveProperty('cached');
   const again = await call('run_batch', { batch: 'two', tasks });
   const marked = { cached: 1, results: [{ id: 'a', status: 'completed', cached: true }] };
