@@ -90,7 +90,9 @@ describe('a call in a sandbox that was kept', () => {
     await untilShared();
     const shared = await run(`${REPORT}; cat /proc/1/comm`);
     expect(shared.stdout).toMatch(/alive\nperl\n$/);
-    expect(shared.stdout.replace(/perl\n$/, 'bwrap\n')).toBe(own.stdout);
+    // bubblewrap makes these read-only only for users who could write them.
+    const alike = (text: string) => text.replace(/^\/proc\/(bus|irq) ro,.*\n/gm, '');
+    expect(alike(shared.stdout.replace(/perl\n$/, 'bwrap\n'))).toBe(alike(own.stdout));
     expect(shared.stderr).toBe(own.stderr);
   });
 
