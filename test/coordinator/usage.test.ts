@@ -4,15 +4,22 @@ import { defineTool } from '../../src/tools/define-tool.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { openTestCoordinator } from './support.ts';
 
-/** Fills so many megabytes in a process of its own. */
+/**
+ * Fills memory in a process of its own. Where no cgroup limits it, its use is sampled, so a first attempt that is to be
+ * killed holds its memory until then.
+ */
 function hog(properties: object = {}): Tool {
-  return defineTool<{ mb: number }, number>({
+  return defineTool<{ mb: number; isHeld?: boolean }, number>({
     name: 'hog',
     isolation: 'process',
     idempotent: true,
     retry: { maxRetries: 3, delayMs: 0 },
     ...properties,
-    run: ({ mb }) => Buffer.alloc(mb * 2 ** 20, 1).length,
+    run: async ({ mb, isHeld }, { attempt }) => {
+      const held = Buffer.alloc(mb * 2 ** 20, 1);
+      if (isHeld && attempt === 1) await new Promise((resolve) => setTimeout(resolve, 60_000));
+      return held.length;
+    },
   }) as Tool;
 }
 
@@ -52,7 +59,7 @@ test('what is measured is not used if that is switched off', async () => {
 test('a call that is killed for memory is retried with twice as much, up to the limit', async () => {
   const { coordinator } = openTestCoordinator();
   coordinator.register(hog({ resources: { memoryMb: 128 } }));
-  const result = await coordinator.executeSingle({ name: 'hog', arguments: { mb: 150 } });
+  const result = await coordinator.executeSingle({ name: 'hog', arguments: { mb: 150, isHeld: true } });
   expect(result).toMatchObject({ status: 'completed', attempts: 2 });
   const { amounts } = coordinator.engine.allocationHistory().at(-1)!;
   expect(amounts.memoryMb).toBe(256);
@@ -67,7 +74,7 @@ test.each([
     withProcesses({ limits: { ...config.processes.limits, ...limits } })(config),
   );
   coordinator.register(hog({ resources: { memoryMb: 128 }, ...properties }));
-  const result = await coordinator.executeSingle({ name: 'hog', arguments: { mb: 150 } });
+  const result = await coordinator.executeSingle({ name: 'hog', arguments: { mb: 150, isHeld: true } });
   expect(result).toMatchObject({ status: 'failed', reason: 'memory', attempts: 1 });
 });
 
