@@ -1,6 +1,12 @@
 import type { Catalog } from './catalog.ts';
 import type { KnownFields } from './check-known.ts';
-import { checkNames, neededAmounts, neededLocks } from './demand.ts';
+import {
+  checkNames,
+  neededAmounts,
+  neededLocks,
+  type ResourceRequirements,
+  type ResourceVector,
+} from './demand.ts';
 import { VolleyError } from './errors.ts';
 import type { Execution } from './execution.ts';
 import type { Group } from './group.ts';
@@ -18,6 +24,35 @@ const MAX_NAME_LENGTH = 256;
 /** Scratch space for a specification's needs before they are compared with the known classes. */
 const scratch: number[] = [];
 
+/** How many demands a {@link KnownNeeds} remembers. */
+const MAX_KNOWN = 8;
+
+/**
+ * The first few demands of a group and their needs. Executions of a tool usually share one `resources` object, which is
+ * then read and checked once. It is cleared before the caller can change such an object.
+ */
+export class KnownNeeds {
+  private readonly demands: ResourceRequirements[] = [];
+  private readonly needs: ResourceVector[] = [];
+
+  find(demand: ResourceRequirements): ResourceVector | undefined {
+    const { demands } = this;
+    for (let index = 0; index < demands.length; index++)
+      if (demands[index] === demand) return this.needs[index];
+    return undefined;
+  }
+
+  add(demand: ResourceRequirements, needs: ResourceVector): void {
+    if (this.demands.length === MAX_KNOWN) return;
+    this.demands.push(demand);
+    this.needs.push([...needs]);
+  }
+
+  clear(): void {
+    this.demands.length = this.needs.length = 0;
+  }
+}
+
 /** What an admission depends on. */
 export interface Admitting {
   readonly catalog: Catalog;
@@ -25,6 +60,8 @@ export interface Admitting {
   readonly stepMs: number;
   /** All field names of a specification, including those only the shell reads. */
   readonly fields: KnownFields;
+  /** Of the group that is being submitted. */
+  readonly knownNeeds: KnownNeeds;
 }
 
 /**
@@ -32,7 +69,7 @@ export interface Admitting {
  * leaves no trace.
  */
 export function fill(
-  { catalog, resources, stepMs, fields }: Admitting,
+  { catalog, resources, stepMs, fields, knownNeeds }: Admitting,
   execution: Execution,
   spec: ExecutionSpec,
   seq: number,
@@ -43,7 +80,8 @@ export function fill(
   fields.check(spec);
   checkToolName(toolName);
   const level = priorityLevel(priority);
-  const claimed = neededAmounts(spec.resources, scratch, resources.names);
+  const checked = spec.resources === undefined ? undefined : knownNeeds.find(spec.resources);
+  const claimed = checked ?? neededAmounts(spec.resources, scratch, resources.names);
   if (spec.learnUsage !== undefined) checkBoolean('learnUsage', spec.learnUsage);
   const locks = neededLocks(spec.resources);
   if (conflictsWith !== undefined) checkNames('conflictsWith', conflictsWith);
@@ -63,7 +101,9 @@ export function fill(
     learns === 0 || known?.usage === undefined
       ? claimed
       : known.usage.applyTo(claimed, learns, resources.limits);
-  resources.assertPossible(needs, spec);
+  if (needs !== checked) resources.assertPossible(needs, spec);
+  if (ofGroup !== undefined && checked === undefined && spec.resources !== undefined)
+    knownNeeds.add(spec.resources, claimed);
 
   const terms = resolveTerms(spec, known === undefined ? DEFAULT_TERMS : known.terms);
   const tool = known ?? catalog.tool(toolName);

@@ -68,9 +68,10 @@ export class Contest {
   /** Updates a class's position after its queue changed. */
   reorder(demand: DemandClass): void {
     const head = demand.queue.peek();
-    if (head === demand.head && (head === undefined || head.rank === demand.headRank)) return;
+    const { headRank } = demand.queue;
+    if (head === demand.head && (head === undefined || headRank === demand.headRank)) return;
     const { standsIn } = demand;
-    demand.setHead(head);
+    demand.setHead(head, headRank);
     if (standsIn === undefined) {
       this.free.add(demand);
     } else if (head === undefined) {

@@ -48,9 +48,9 @@ export class DemandClass {
     return --this.unsettled;
   }
 
-  setHead(head: Execution | undefined): void {
+  setHead(head: Execution | undefined, rank: number): void {
     this.head = head;
-    if (head !== undefined) this.headRank = head.rank;
+    if (head !== undefined) this.headRank = rank;
   }
 
   matches(

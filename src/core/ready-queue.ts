@@ -41,24 +41,21 @@ class Ring<T extends Ranked> implements Home {
 
   constructor(readonly queue: ReadyQueue<Ranked>) {}
 
-  /** Whether the item sorts after everything added before. */
-  accepts(item: T): boolean {
-    if (this.live === 0 || item.rank > this.lastRank) return true;
-    return item.rank === this.lastRank && item.seq > this.lastSeq;
-  }
-
-  push(item: T): void {
+  /** Adds an item that sorts after everything added before. Returns false, and does nothing, if it does not. */
+  push(item: T, rank: number, seq: number): boolean {
+    if (this.live > 0 && (rank === this.lastRank ? seq < this.lastSeq : rank < this.lastRank)) return false;
     if (this.tail - this.head === this.slots.length) this.rebuild();
     item.home = this;
     item.place = this.tail;
     this.slots[this.tail & (this.slots.length - 1)] = item;
     this.tail++;
-    this.lastRank = item.rank;
-    this.lastSeq = item.seq;
+    this.lastRank = rank;
+    this.lastSeq = seq;
     if (this.live++ === 0) {
-      this.firstRank = item.rank;
-      this.firstSeq = item.seq;
+      this.firstRank = rank;
+      this.firstSeq = seq;
     }
+    return true;
   }
 
   /** The head; the ring must not be empty. */
@@ -147,21 +144,25 @@ export class ReadyQueue<T extends Ranked> {
   private heap: RankHeap<T> | undefined;
   /** The cached head, if known. */
   private best: T | undefined;
+  /** The rank of the head, while it is known: computing it for every comparison would cost more than the comparison. */
+  headRank = 0;
 
   push(item: T, level: number): void {
+    const { rank, seq } = item;
     let ring = this.rings[level];
     if (ring === undefined) {
       ring = new Ring(this as unknown as ReadyQueue<Ranked>);
       this.rings[level] = ring;
       this.used.push(ring);
     }
-    if (ring.accepts(item)) {
-      ring.push(item);
-    } else {
+    if (!ring.push(item, rank, seq)) {
       this.heap ??= new RankHeap(this as unknown as ReadyQueue<Ranked>);
-      this.heap.push(item);
+      this.heap.push(item, rank, seq);
     }
-    if (this.best !== undefined && goesBefore(item, this.best)) this.best = item;
+    const { best, headRank } = this;
+    if (best === undefined || rank > headRank || (rank === headRank && seq > best.seq)) return;
+    this.best = item;
+    this.headRank = rank;
   }
 
   peek(): T | undefined {
@@ -211,6 +212,7 @@ export class ReadyQueue<T extends Ranked> {
       seq = firstSeq;
       from = ring;
     }
+    this.headRank = rank;
     return from === undefined ? best : from.first();
   }
 }
@@ -247,10 +249,10 @@ class RankHeap<T extends Ranked> implements Home {
 
   constructor(readonly queue: ReadyQueue<Ranked>) {}
 
-  push(item: T): void {
+  push(item: T, rank: number, seq: number): void {
     const slot = this.free.pop() ?? this.slots.length;
     this.slots[slot] = item;
-    this.order.add(item.rank, item.seq, slot);
+    this.order.add(rank, seq, slot);
     this.live++;
     item.home = this;
     item.place = slot;

@@ -1,4 +1,4 @@
-import { type Admitting, checkGroupName, discard, fill, guessByEstimates } from './admission.ts';
+import { type Admitting, checkGroupName, discard, fill, guessByEstimates, KnownNeeds } from './admission.ts';
 import type { Block } from './block.ts';
 import { applySharedLimits, Catalog, checkAllLimits, checkSharedLimits } from './catalog.ts';
 import { KnownFields } from './check-known.ts';
@@ -90,7 +90,8 @@ export class Scheduler {
       ),
     });
     const fields = new KnownFields('field of an execution', new Set([...EXECUTION_FIELDS, ...shellFields]));
-    this.admitting = { catalog: this.catalog, resources: this.dispatcher.resources, stepMs, fields };
+    const { resources } = this.dispatcher;
+    this.admitting = { catalog: this.catalog, resources, stepMs, fields, knownNeeds: new KnownNeeds() };
     this.begin = (execution) => this.lifecycle.begin(execution, this.now);
     this.resumed = (execution) => effects.resumed(execution);
     if (options.limits !== undefined) this.limit(options.limits);
@@ -146,6 +147,8 @@ export class Scheduler {
       discard(this.admitting, executions.slice(0, filled));
       this.catalog.dropGroupIfIdle(group);
       throw error;
+    } finally {
+      this.admitting.knownNeeds.clear();
     }
     this.wakeRate(applySharedLimits(group, limits));
     this.dispatcher.contest.wake(group.waiters);
@@ -352,9 +355,10 @@ export class Scheduler {
 
   /**
    * Drafts a plan of all unsettled executions; undefined if they cannot be planned, for example because a duration is
-   * unknown. Its search runs outside of the scheduler, at any time; {@link adoptPlan} brings in the result.
+   * unknown, or if all of them together take less than `minGainMs` by estimate. Its search runs outside of the
+   * scheduler, at any time; {@link adoptPlan} brings in the result.
    */
-  draftPlan(now: number): PlanDraft | undefined {
+  draftPlan(now: number, minGainMs = 0): PlanDraft | undefined {
     const { catalog, dispatcher, lifecycle, stepMs } = this;
     this.draftedStructure = dispatcher.structure;
     const groups = [catalog.root, ...catalog.groups.values()];
@@ -365,7 +369,8 @@ export class Scheduler {
       counts.reduce((sum, count, status) => sum + (isSettled(status as StatusCode) ? count : 0), 0);
     const effort = Math.min(1, Math.max(MIN_EFFORT, (events - this.draftedEvents) / unsettled.length));
     this.draftedEvents = events;
-    const draft = draftPlan(unsettled, dispatcher, stepMs, now, effort);
+    const workMs = unsettled.reduce((sum, { expectedMs }) => sum + expectedMs, 0);
+    const draft = workMs < minGainMs ? undefined : draftPlan(unsettled, dispatcher, stepMs, now, effort);
     dispatcher.plan?.reviewed();
     this.undraftedVersion = draft === undefined ? catalog.unknown.version : -1;
     return draft;

@@ -29,7 +29,7 @@ export class BackgroundPlanner {
   consider(now: number): void {
     if (now < this.notBefore || !this.scheduler.wantsPlan || this.isSearching) return;
     this.notBefore = now + MIN_PAUSE_MS;
-    const draft = this.scheduler.draftPlan(now);
+    const draft = this.scheduler.draftPlan(now, MIN_GAIN_MS);
     if (draft === undefined || draft.search.maxGainMs < MIN_GAIN_MS) return;
     const { search } = draft;
     search.step(Math.ceil(FIRST_SHARE * search.maxEvaluations));

@@ -99,6 +99,7 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
     const specs: ExecutionSpec[] = [];
     const jobs: Job[] = [];
     let refused: [Job, Failure][] | undefined;
+    let hasSignals = false;
     for (const item of items as readonly (GroupItem | RefusedItem)[]) {
       checkContext(item);
       const run = item.run === undefined && 'error' in item ? neverCalled : item.run!;
@@ -107,6 +108,7 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
       const job = new Job(this, run);
       jobs.push(job);
       if (item.isOptional === true) job.withExtras().isOptional = true;
+      if (item.signal !== undefined) hasSignals = true;
       if (run === neverCalled) {
         refused ??= [];
         refused.push([job, toFailure((item as RefusedItem).error)]);
@@ -116,7 +118,7 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
     const now = this.clock.now();
     const group = this.scheduler.submitAll(jobs, specs, now, options);
     if (refused !== undefined) this.scheduler.refuse(group, refused, now);
-    this.linkSignals(jobs, items);
+    if (hasSignals) this.linkSignals(jobs, items);
     return { group, jobs };
   }
 
