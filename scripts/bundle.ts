@@ -73,6 +73,19 @@ export async function bundle(outDir: string, extra: Readonly<Record<string, stri
   await chmod(join(outDir, 'cli/main.js'), 0o755);
 }
 
+/** Compiles modules of `src`, given by their paths in it, one by one: each becomes a file of its own, at the same path. */
+export async function compileModules(files: readonly string[], outDir: string): Promise<void> {
+  const build = await rolldown({
+    cwd: ROOT,
+    platform: 'node',
+    input: Object.fromEntries(files.map((file) => [file.replace(/\.ts$/, ''), `src/${file}`])),
+    external: isPackage,
+    treeshake: false,
+  });
+  await build.write({ dir: outDir, format: 'esm', preserveModules: true, preserveModulesRoot: SOURCES });
+  await build.close();
+}
+
 /** The license of a package, which its copy in the bundle must come with. */
 async function licenseOf(name: string): Promise<string> {
   const folder = join(ROOT, 'node_modules', name);

@@ -2,6 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { buildProgram } from '../test/e2e/support/built-program.ts';
+import { buildRunners } from '../test/runners/support/built.ts';
 import { buildDashboard } from './build-dashboard.ts';
 
 /** Programs that tests cannot do without, and Debian's packages of them. */
@@ -21,7 +23,7 @@ export function teardown(): void {
 
 /**
  * A sandbox or a page that is not there is not tested. Where Debian's packages can be had and we may install them, what is
- * missing is installed. The dashboard is built where its sources have changed.
+ * missing is installed. What tests use built is built here, once, where its sources have changed.
  */
 export async function setup(): Promise<void> {
   // Programs that tests start shall talk as from a shell, whoever has started the tests.
@@ -29,7 +31,7 @@ export async function setup(): Promise<void> {
   // Nor shall a hook of git that runs the tests tie them to its repository.
   for (const name of ['GIT_DIR', 'GIT_WORK_TREE', 'GIT_INDEX_FILE', 'GIT_PREFIX']) delete process.env[name];
   process.env['XDG_CONFIG_HOME'] = home;
-  await buildDashboard();
+  await Promise.all([buildDashboard(), buildProgram(), buildRunners()]);
   if (process.platform !== 'linux') return;
   for (const { program, packageName, what } of NEEDED) {
     if (succeeds(program, '--version')) continue;

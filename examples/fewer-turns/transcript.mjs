@@ -2,7 +2,14 @@ import { Tiktoken } from 'js-tiktoken/lite';
 import o200k from 'js-tiktoken/ranks/o200k_base';
 
 const tokenizer = new Tiktoken(o200k);
-const tokensOf = (value) => tokenizer.encode(JSON.stringify(value), [], []).length;
+const counted = new Map();
+
+/** Transcripts have much in common, such as the definitions of tools: each message is counted once. */
+function tokensOf(message) {
+  const text = JSON.stringify(message);
+  if (!counted.has(text)) counted.set(text, tokenizer.encode(text, [], []).length);
+  return counted.get(text);
+}
 
 /** What a model was given and what it wrote, in order. */
 export class Transcript {

@@ -99,14 +99,15 @@ describe('an MCP server with hostile schemas', () => {
 
   test('has only those of its tools refused that cannot be used, and runs no code', async () => {
     const client = await connect();
-    for (const tool of ['huge_schema', 'deep_schema', 'wrong_schema', 'no_schema_of_ours'])
-      expect(await call(client, tool)).toContain('may not be called');
-    expect(await call(client, 'endless_reference', { value: 1 })).toContain('is not valid');
-    expect(await call(client, 'broken_promise')).toContain('does not match its output schema');
     // A machine that is busy enough stops what takes long, too.
-    for (const tool of ['large_schema', 'injection'])
-      await expect.poll(() => call(client, tool), { timeout: 120_000 }).toContain('completed');
-    expect(await call(client, 'honest', { value: '1' })).toContain('are not valid');
+    const answers = (tool: string, params: object, answer: string) =>
+      expect.poll(() => call(client, tool, params), { timeout: 120_000 }).toContain(answer);
+    for (const tool of ['huge_schema', 'deep_schema', 'wrong_schema', 'no_schema_of_ours'])
+      await answers(tool, {}, 'may not be called');
+    await answers('endless_reference', { value: 1 }, 'is not valid');
+    await answers('broken_promise', {}, 'does not match its output schema');
+    for (const tool of ['large_schema', 'injection']) await answers(tool, {}, 'completed');
+    await answers('honest', { value: '1' }, 'are not valid');
   });
 
   test('may tell of thousands of tools, which are taken in a few at a time', async () => {

@@ -11,6 +11,7 @@ import {
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { fold } from '../../src/config/protected-paths.ts';
+import { cpuMsOf } from '../support/cpu-time.ts';
 import { amount } from '../support/depth.ts';
 import { type Attack, HostileCaller } from './support/hostile-caller.ts';
 
@@ -175,7 +176,6 @@ describe('a great many breaches', () => {
 
 it('a name with very many dots is folded at once', () => {
   const dots = '.'.repeat(100_000);
-  const start = performance.now();
-  expect(fold(`a/${dots}x/.GIT${dots}/b::$DATA. .`)).toBe(`a/${dots}x/.git/b`);
-  expect(performance.now() - start).toBeLessThan(1000);
+  const spentMs = cpuMsOf(() => expect(fold(`a/${dots}x/.GIT${dots}/b::$DATA. .`)).toBe(`a/${dots}x/.git/b`));
+  expect(spentMs).toBeLessThan(1000);
 });

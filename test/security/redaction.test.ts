@@ -9,6 +9,7 @@ import { Redactor } from '../../src/coordinator/redaction/redactor.ts';
 import { say } from '../cli/support/program.ts';
 import { runBuilt } from '../e2e/support/built-volley.ts';
 import { project } from '../e2e/support/project.ts';
+import { cpuMsOf } from '../support/cpu-time.ts';
 import { amount } from '../support/depth.ts';
 
 const SLOW = { timeout: 300_000 };
@@ -260,11 +261,7 @@ describe('hostile text', () => {
       '-u a:',
       '%',
     );
-    const timeOf = (text: string) => {
-      const began = performance.now();
-      usual.text(text);
-      return performance.now() - began;
-    };
+    const timeOf = (text: string) => cpuMsOf(() => usual.text(text));
     // Quadratic work would take ten times as long for each character.
     for (const piece of pieces) {
       const [short, long] = [100_000, 1_000_000].map((length) => piece.repeat(length / piece.length));

@@ -8,7 +8,7 @@ export default defineTool({ name: 'wait', run: ({ ms }) => new Promise((resolve)
 `;
 const COUNT = 10;
 /** What the program needs to start is more of a short time, so a slow or busy machine gets longer ones as well. */
-const TASK_MS = [2000, 4000, 12_000];
+const TASK_MS = [1000, 2000, 4000, 12_000];
 
 it('10 waiting tasks, 5 at a time, take the real program at most 0.3 of the time one after another', async () => {
   const shares: number[] = [];

@@ -16,8 +16,8 @@ const FIRST_VIEW_MS = 1000;
 /** Another program may get in the way of one look, not of all. */
 const LOOKS = 4;
 const MIN_UPDATES_PER_SECOND = 150;
-/** Some hundred updates, of which the page makes a dozen views or more. */
-const LOOK_MS = 2000;
+/** Some two hundred updates, of which the page makes several views. */
+const LOOK_MS = 1000;
 
 const nap = defineTool({
   name: 'nap',

@@ -10,7 +10,7 @@ import { installMcp, startFor } from '../../../src/cli/mcp/install.ts';
 import type { Io } from '../../../src/cli/output/io.ts';
 import { runBuilt } from '../../e2e/support/built-volley.ts';
 import { project } from '../../e2e/support/project.ts';
-import { outputTo, textOf } from '../support/program.ts';
+import { outputTo, say, textOf } from '../support/program.ts';
 
 const LIMIT = { timeout: 180_000 };
 const ENTRY = { command: 'npx' };
@@ -69,10 +69,11 @@ test('a table is added to TOML, or its values are changed, and comments stay', (
 /** A folder in which Volley is installed, as far as npx looks. */
 const INSTALLED = { 'node_modules/.bin/volley': '' };
 
-/** The command with a home of its own. */
-async function install(folder: string, ...args: string[]) {
-  const env = { HOME: join(folder, 'home'), CODEX_HOME: '', XDG_CONFIG_HOME: '' };
-  return runBuilt(folder, ['mcp', 'install', ...args], { env });
+const homeIn = (folder: string) => ({ HOME: join(folder, 'home'), CODEX_HOME: '', XDG_CONFIG_HOME: '' });
+
+/** The command with a home of its own, in this process. */
+function install(folder: string, ...args: string[]) {
+  return say(folder, ['mcp', 'install', ...args], '', undefined, homeIn(folder));
 }
 
 describe('volley mcp install', LIMIT, () => {
@@ -169,19 +170,21 @@ describe('volley mcp install', LIMIT, () => {
 
   test('a project without Volley gets an entry that starts this very program, and that is said', async () => {
     const folder = project();
-    const { status, stdout, stderr } = await install(folder, 'claude-code', '--yes');
+    const words = ['mcp', 'install', 'claude-code', '--yes'];
+    const { status, stdout, stderr } = await runBuilt(folder, words, { env: homeIn(folder) });
     expect({ status, stdout }).toMatchObject({ status: 0, stdout: expect.stringContaining('Restart') });
     expect(stderr).toContain('not installed in this project');
     const { mcpServers } = JSON.parse(readFileSync(join(folder, '.mcp.json'), 'utf8'));
     const { command, args } = mcpServers.volley;
     expect([command, args]).toEqual([process.execPath, [expect.stringMatching(/main\.js$/), 'mcp']]);
 
+    const { start } = startFor('user', folder);
     for (const { name, format, path, scope } of MCP_CLIENTS) {
       const printed = await install(folder, name, '--print', '--json');
       const { entry, remark } = JSON.parse(printed.stdout);
       const content = format === 'json' ? JSON.parse(entry) : parse(entry);
       const written = path({}).reduce((value, key) => value[key], content);
-      expect([written.command, written.args ?? []].flat(), name).toEqual([command, ...args]);
+      expect([written.command, written.args ?? []].flat(), name).toEqual([start.command, ...start.args]);
       expect(remark === null, name).toBe(scope === 'user');
     }
   });
@@ -251,7 +254,7 @@ describe('volley mcp install', LIMIT, () => {
       expect(readFileSync(join(folder, name), 'utf8')).toBe(before);
     }
     const env = { CODEX_HOME: join(folder, 'codex') };
-    expect((await runBuilt(folder, ['mcp', 'install', 'codex', '--yes'], { env })).status).toBe(2);
+    expect((await say(folder, ['mcp', 'install', 'codex', '--yes'], '', undefined, env)).status).toBe(2);
     expect((await install(folder, 'cusor')).stderr).toContain('did you mean cursor?');
     expect((await install(folder)).stderr).toContain('claude-code, codex, gemini, qwen');
     expect((await install(folder, 'cursor', '--scope', 'all')).stderr).toContain('"project" or "user"');

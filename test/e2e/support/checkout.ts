@@ -3,7 +3,6 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, wr
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { compiled } from '../../runners/support/built.ts';
 import { buildProgram } from './built-program.ts';
 import type { Ended } from './built-volley.ts';
 
@@ -35,8 +34,12 @@ export class Checkout {
   /** Makes JavaScript of a TypeScript file beside it, to be run. */
   async compile(file: string): Promise<string> {
     const target = file.replace(/\.ts$/, '.mjs');
-    const text = await compiled(readFileSync(join(this.folder, file), 'utf8'), file);
-    writeFileSync(join(this.folder, target), text);
+    const { default: ts } = await import('typescript');
+    const { outputText } = ts.transpileModule(readFileSync(join(this.folder, file), 'utf8'), {
+      fileName: file,
+      compilerOptions: { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022 },
+    });
+    writeFileSync(join(this.folder, target), outputText);
     return target;
   }
 

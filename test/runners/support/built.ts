@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { cp, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { cp, mkdir, readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { ParallelExecutionEngine } from '../../../src/index.ts';
 import type { createLauncher } from '../../../src/runners/process/helper-launcher.ts';
@@ -18,6 +18,12 @@ const SOURCES = fileURLToPath(new URL('../../../src/', import.meta.url));
 const CACHE = fileURLToPath(new URL('../../../node_modules/.cache/volley-tests/', import.meta.url));
 const KEPT_MS = 24 * 3_600_000;
 const LAYERS = ['core', 'engine', 'runners'];
+/** What decides on the result of a build besides its sources. */
+const BUILDERS = [
+  '../scripts/bundle.ts',
+  '../test/e2e/support/built-program.ts',
+  '../test/runners/support/built.ts',
+];
 
 /** The layers up to the runners as JavaScript: a process that needs no compiler of its own starts six times faster. */
 export async function importBuilt(): Promise<Built> {
@@ -31,36 +37,33 @@ export async function importBuilt(): Promise<Built> {
   return { folder, ...engine, ...runner, ...launcher };
 }
 
-/** Compiles them, unless that was done since they last changed. */
+/** Compiles them file by file, unless that was done since they last changed. */
 export function buildRunners(): Promise<string> {
-  return buildLayers(LAYERS);
-}
-
-/** Compiles layers into a folder of their own. */
-export function buildLayers(layers: readonly string[]): Promise<string> {
-  return buildOnce(layers, async (folder, files) => {
-    await Promise.all(files.map((file) => compile(file, folder)));
+  return buildOnce(LAYERS, async (folder, files) => {
+    const { compileModules } = await import('../../../scripts/bundle.ts');
+    const sources = files.filter((file) => file.endsWith('.ts'));
+    await compileModules(sources, folder);
+    for (const file of files) if (!sources.includes(file)) await cp(join(SOURCES, file), join(folder, file));
     await writeFile(join(folder, 'package.json'), '{ "type": "module", "version": "0.0.0" }');
   });
 }
 
-/** Builds layers, or single files, unless that was done since they last changed; returns the folder. */
+/** Builds layers, unless that was done since they last changed; returns the folder. The set-up of the tests does it first. */
 export async function buildOnce(
   layers: readonly string[],
   build: (folder: string, files: readonly string[]) => Promise<void>,
 ): Promise<string> {
   const files = (await Promise.all(layers.map(filesIn))).flat();
   const stamps = await Promise.all(
-    files.map(async (file) => `${file} ${(await stat(join(SOURCES, file))).mtimeMs}`),
+    [...BUILDERS, ...files].map(async (file) => `${file} ${(await stat(join(SOURCES, file))).mtimeMs}`),
   );
-  const state = [build.toString(), ...stamps].join('\n');
-  const folder = join(CACHE, createHash('sha256').update(state).digest('hex').slice(0, 16));
+  const folder = join(CACHE, createHash('sha256').update(stamps.join('\n')).digest('hex').slice(0, 16));
   if (await isInUse(folder)) return folder;
-  // Another test may build the same, also in this process.
+  // Another run may build the same.
   const unfinished = `${folder}-${process.pid}-${randomBytes(4).toString('hex')}`;
   await mkdir(unfinished, { recursive: true });
   await build(unfinished, files);
-  // Another test may have been quicker.
+  // Another run may have been quicker.
   await rename(unfinished, folder).catch(() => rm(unfinished, { recursive: true }));
   await removeOld();
   return folder;
@@ -74,28 +77,6 @@ async function removeOld(): Promise<void> {
     if (found === undefined || Date.now() - found.mtimeMs < KEPT_MS) continue;
     await rm(join(CACHE, name), { recursive: true, force: true });
   }
-}
-
-async function compile(file: string, folder: string): Promise<void> {
-  const target = join(folder, file);
-  await mkdir(dirname(target), { recursive: true });
-  if (!file.endsWith('.ts')) return cp(join(SOURCES, file), target);
-  const text = await readFile(join(SOURCES, file), 'utf8');
-  await writeFile(target.replace(/\.ts$/, '.js'), await compiled(text, file));
-}
-
-/** TypeScript as JavaScript. The compiler is only loaded where something has changed. */
-export async function compiled(text: string, fileName: string): Promise<string> {
-  const { default: ts } = await import('typescript');
-  return ts.transpileModule(text, {
-    fileName,
-    compilerOptions: {
-      module: ts.ModuleKind.ESNext,
-      target: ts.ScriptTarget.ES2022,
-      verbatimModuleSyntax: true,
-      rewriteRelativeImportExtensions: true,
-    },
-  }).outputText;
 }
 
 async function filesIn(layer: string): Promise<string[]> {

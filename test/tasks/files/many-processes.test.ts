@@ -2,9 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { buildProgram } from '../../e2e/support/built-program.ts';
 import { amount } from '../../support/depth.ts';
 import { project, put, texts } from '../support/feature.ts';
-import { buildTasks, startProgram } from '../support/processes.ts';
+import { startProgram } from '../support/processes.ts';
 
 const AGENTS = amount({ quick: 8, deep: 20 });
 /** VOLLEY_TASKS_ROUNDS=50 for the long form. */
@@ -14,7 +15,7 @@ test(`${AGENTS} processes complete ${AGENTS} subtasks at once, and every one is 
   timeout: 600_000,
 }, async () => {
   const root = project();
-  const modules = await buildTasks();
+  const modules = (await buildProgram()).moduleUrl('tasks');
   const agents = Array.from({ length: AGENTS }, () => startProgram('completer', [modules, root]));
   for (const agent of agents) expect(await agent.line()).toBe('ready');
   const seqs = agents.map((_, place) => String(place + 1).padStart(2, '0'));

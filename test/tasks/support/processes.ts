@@ -1,17 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
-import { buildLayers } from '../../runners/support/built.ts';
-
-const LAYERS = ['core', 'engine', 'runners', 'tools', 'config', 'coordinator', 'store', 'batch', 'tasks'];
-
-/** The address of `src/tasks` as JavaScript: a process that needs no compiler starts several times faster. */
-export async function buildTasks(): Promise<string> {
-  return pathToFileURL(join(await buildLayers(LAYERS), 'tasks')).href;
-}
 
 export interface Program {
   readonly pid: number;

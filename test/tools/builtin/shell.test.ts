@@ -228,7 +228,8 @@ describe('the shell tool in a sandbox', () => {
     [
       'memory',
       { memoryMb: 64 },
-      'for i in 1 2 3 4; do (sleep 0.2; x=$(head -c 40000000 /dev/zero | tr "\\0" a); sleep 60) & done; wait',
+      // With a last command after it, so that the shell does not become `sleep`, which has no memory.
+      'for i in 1 2 3 4; do (sleep 0.2; x=$(head -c 40000000 /dev/zero | tr "\\0" a); sleep 60; :) & done; wait',
     ],
     ['crashed', { processes: 10 }, 'for i in $(seq 40); do sleep 60 & done; wait'],
   ] as const)(
