@@ -4,12 +4,12 @@ import { reasonText, spanText } from '../../core/words.ts';
 import { ToolFailure, toFailure } from '../../engine/tool-failure.ts';
 import type { ToolContext } from '../../runners/runner.ts';
 import { ownIdentity } from '../../store/process-identity.ts';
-import type { ChosenAgent } from '../agents/choose-agents.ts';
 import type { Feature, Subtask } from '../files/feature.ts';
 import { claimSubtask, isCompletedByOther, reopenSubtask } from '../files/subtask-changes.ts';
 import { findSubtask } from '../files/subtask-reference.ts';
 import type { TaskFolder } from '../files/task-folder.ts';
 import { requireTrusted } from '../verify/trust.ts';
+import type { ChosenAgent } from './choose-agents.ts';
 import { delegate } from './delegate.ts';
 import {
   COMPLETED_ELSEWHERE,

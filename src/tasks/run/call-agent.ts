@@ -1,15 +1,13 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { AgentCommand, AgentEvent, AgentTask } from '../../agents/adapter.ts';
+import { type AgentExit, type AgentLog, runAgent } from '../../agents/agent-process.ts';
+import { sumUsage } from '../../agents/usage.ts';
 import { oneLine } from '../../batch/text.ts';
 import { requireUnchanged } from '../../config/trust.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { listText } from '../../core/words.ts';
 import { ToolFailure } from '../../engine/tool-failure.ts';
-import type { AgentCommand, AgentEvent, AgentTask } from '../agents/adapter.ts';
-import { type AgentExit, type AgentLog, runAgent } from '../agents/agent-process.ts';
-import type { ChosenAgent } from '../agents/choose-agents.ts';
-import { buildPrompt } from '../agents/prompt.ts';
-import { sumUsage } from '../agents/usage.ts';
 import type { Feature, Subtask } from '../files/feature.ts';
 import { subtaskView } from '../files/feature-text.ts';
 import { readySubtasks } from '../files/readiness.ts';
@@ -18,8 +16,10 @@ import { compareSeqs, findSubtask, seqFromReference } from '../files/subtask-ref
 import { AGENT_VARIABLE, PROJECT_VARIABLE, WORKSPACE_VARIABLE } from '../files/task-folder.ts';
 import { completedAnswer, verifyAndComplete } from '../verify/complete.ts';
 import type { Conflict, Workspace } from '../workspace/workspace.ts';
+import type { ChosenAgent } from './choose-agents.ts';
 import type { AttemptContext, Delegation } from './delegate.ts';
 import { type AgentRequest, Mailbox } from './mailbox.ts';
+import { buildPrompt } from './prompt.ts';
 import { claimNameOf, type RunContext, type SubtaskAttempt } from './run-context.ts';
 
 /** How an agent ended, by its own account. */

@@ -5,7 +5,6 @@ import { oneLine } from '../../batch/text.ts';
 import { listText } from '../../core/words.ts';
 import { ToolFailure } from '../../engine/tool-failure.ts';
 import type { ToolContext } from '../../runners/runner.ts';
-import type { ChosenAgent } from '../agents/choose-agents.ts';
 import type { Check, Feature, Subtask } from '../files/feature.ts';
 import { completeSubtask, completionObstacles, isCompletedByOther } from '../files/subtask-changes.ts';
 import { findSubtask } from '../files/subtask-reference.ts';
@@ -13,6 +12,7 @@ import { patternMatcher } from '../plan/deliverables.ts';
 import { type Evidence, failedChecks, verifySubtask } from '../verify/verify.ts';
 import type { DeliveryGuard, MergedPlace, Workspace } from '../workspace/workspace.ts';
 import { type AgentEnd, callAgent } from './call-agent.ts';
+import type { ChosenAgent } from './choose-agents.ts';
 import { claimNameOf, type RunContext, type SubtaskAttempt } from './run-context.ts';
 import type { TranscriptWriter } from './transcript.ts';
 

@@ -1,7 +1,7 @@
+import type { AgentUsage } from '../../agents/adapter.ts';
+import { sumUsage } from '../../agents/usage.ts';
 import { shellQuote } from '../../core/shell-quote.ts';
 import type { TaskRecord } from '../../store/records.ts';
-import type { AgentUsage } from '../agents/adapter.ts';
-import { sumUsage } from '../agents/usage.ts';
 import { type Feature, progressOf, type Subtask, titleOf } from '../files/feature.ts';
 import { isoTime, type Moment, readySubtasks } from '../files/readiness.ts';
 import { planWaves, selectConcurrent } from '../plan/subtask-graph.ts';

@@ -1,14 +1,14 @@
+import type { AgentUsage } from '../../agents/adapter.ts';
 import type { TaskSettings } from '../../config/config.ts';
 import type { WorkspaceTrust } from '../../config/trust.ts';
 import type { Launcher } from '../../runners/process/launcher.ts';
-import type { AgentUsage } from '../agents/adapter.ts';
-import type { AgentPlan, ChosenAgent } from '../agents/choose-agents.ts';
 import type { Subtask } from '../files/feature.ts';
 import type { TaskFolder } from '../files/task-folder.ts';
 import type { CommandRunner } from '../verify/command-runner.ts';
 import type { Evidence } from '../verify/verify.ts';
 import type { DeniedPaths } from '../workspace/denied-paths.ts';
 import type { Workspace, Workspaces } from '../workspace/workspace.ts';
+import type { AgentPlan, ChosenAgent } from './choose-agents.ts';
 import type { RunTerms } from './run-request.ts';
 import type { TamperGuard } from './tamper-guard.ts';
 

@@ -1,4 +1,4 @@
-import { printableText } from '../../core/printable-text.ts';
+import { printableText } from '../core/printable-text.ts';
 import type { AgentEvent, AgentReader } from './adapter.ts';
 
 /** An untrusted JSON object. */

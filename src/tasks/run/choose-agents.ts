@@ -1,12 +1,12 @@
 import { isAbsolute } from 'node:path';
+import type { AgentAdapter } from '../../agents/adapter.ts';
+import { ADAPTER_NAMES, adapterFor, commandAdapter } from '../../agents/adapters.ts';
 import type { AgentSettings, TaskSettings } from '../../config/config.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { nearest } from '../../core/nearest.ts';
 import { countText, listText } from '../../core/words.ts';
 import { startProblem } from '../../runners/process/shell-limits.ts';
 import type { Subtask } from '../files/feature.ts';
-import type { AgentAdapter } from './adapter.ts';
-import { ADAPTER_NAMES, adapterFor, commandAdapter } from './adapters.ts';
 
 /** An agent that subtasks are delegated to. */
 export interface ChosenAgent {

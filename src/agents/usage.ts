@@ -1,5 +1,5 @@
-import type { TaskBudget } from '../../config/config.ts';
-import { countText } from '../../core/words.ts';
+import type { TaskBudget } from '../config/config.ts';
+import { countText } from '../core/words.ts';
 import type { AgentUsage } from './adapter.ts';
 
 export function sumUsage(parts: Iterable<AgentUsage>): AgentUsage {
