@@ -28,7 +28,8 @@ export function budgetExceeded(usage: AgentUsage, { turns, tokens, cost }: TaskB
   return undefined;
 }
 
-function costText(dollars: number): string {
+/** `$0.42`, with more digits below ten cents. */
+export function costText(dollars: number): string {
   return `$${dollars < 0.1 ? dollars.toFixed(4) : dollars.toFixed(2)}`;
 }
 

@@ -7,6 +7,7 @@ import { countsText, endedOf, hasSucceeded } from './counts.ts';
 import { hintText } from './hints.ts';
 import { holderText } from './run/holder-requests.ts';
 import type { FailedTask, RunningTask } from './run/monitor.ts';
+import { spendingFields, spendingText } from './spending.ts';
 import { explainTask } from './task-report.ts';
 import { linesText, oneLine, runProblemText, taskText } from './text.ts';
 import { type BatchView, MAX_RUNNING, readView } from './view.ts';
@@ -65,6 +66,7 @@ export function statusText(view: BatchView, waiting: readonly WaitingTask[], isD
   const failures = view.lastFailures.slice(0, failuresShown(view, isDetailed));
   return linesText(
     `The batch "${view.name}" ${stateText(view)}. ${percentText(view)} done; ${countsText(view.counts, 'task', view.cached)}.`,
+    view.spending && `Models and agents: ${spendingText(view.spending)}.`,
     speedText(view),
     section(`Running now (${runningNow(view)}):`, [
       ...running.map(runningText),
@@ -87,6 +89,7 @@ export function statusData(view: BatchView, waiting: readonly WaitingTask[], isD
     total,
     counts,
     ...(view.cached > 0 && { cached: view.cached }),
+    ...(view.spending !== undefined && { spending: spendingFields(view.spending) }),
     done: endedOf(counts),
     percent: Math.floor(view.progress * 1000) / 10,
     ...(view.ratePerSecond !== undefined && { rate_per_second: Number(roundedText(view.ratePerSecond)) }),
@@ -209,8 +212,13 @@ function seconds(ms: number): number {
 }
 
 /** Describes a batch that is not running. */
-export function endText(record: BatchRecord, problem: unknown): ActionResult {
-  const { name, counts, cached, hasFailures } = record;
+export function endText(
+  record: BatchRecord,
+  problem: unknown,
+  /** Why it stopped by itself, if it did. */
+  stopReason?: string,
+): ActionResult {
+  const { name, counts, cached, hasFailures, spending } = record;
   const { open, running } = counts;
   const remedy = hasFailures ? hintText('retryFailed') : undefined;
   // A run that gave up reports its problem. One without a problem has died.
@@ -228,7 +236,9 @@ export function endText(record: BatchRecord, problem: unknown): ActionResult {
   return {
     text: linesText(
       problem === undefined ? undefined : runProblemText(problem),
+      stopReason,
       `The batch "${name}" ${state}. It has ${countsText(counts, 'task', cached)}.`,
+      spending && `Models and agents: ${spendingText(spending)}.`,
       remedy,
       left,
     ),
@@ -237,6 +247,8 @@ export function endText(record: BatchRecord, problem: unknown): ActionResult {
       state: 'idle',
       counts,
       ...(cached > 0 && { cached }),
+      ...(spending !== undefined && { spending: spendingFields(spending) }),
+      ...(stopReason !== undefined && { stopped: stopReason }),
       succeeded: hasSucceeded(record),
       ...(problem !== undefined && { problem: runProblemText(problem) }),
     },

@@ -19,6 +19,7 @@ export interface BatchView {
   readonly total: number;
   /** How many completed tasks have a result from the cache. */
   readonly cached: number;
+  readonly spending: BatchRecord['spending'];
   /** See {@link BatchRecord}. */
   readonly hasFailures: boolean;
   /** The share of the work that is done, 0 to 1: ended tasks, and the reported progress of running ones. */
@@ -48,14 +49,14 @@ const MAX_FAILURES = 10;
 export function standingOf(
   record: BatchRecord,
   { runs }: { readonly runs: BatchRuns },
-): Pick<BatchView, 'state' | 'counts' | 'total' | 'cached' | 'hasFailures' | 'progress'> {
-  const { name, cached, hasFailures } = record;
+): Pick<BatchView, 'state' | 'counts' | 'total' | 'cached' | 'spending' | 'hasFailures' | 'progress'> {
+  const { name, cached, spending, hasFailures } = record;
   const run = runs.current(name);
   const counts = run === undefined ? record.counts : currentCounts(record.counts, run);
   const total = totalOf(counts);
   const done = Math.min(total, endedOf(counts) + (run?.partial() ?? 0));
   const state = stateOf(run, runs.otherHolder(record));
-  return { state, counts, total, cached, hasFailures, progress: total === 0 ? 0 : done / total };
+  return { state, counts, total, cached, spending, hasFailures, progress: total === 0 ? 0 : done / total };
 }
 
 /**

@@ -9,7 +9,7 @@ import type { ExecutionHandle } from '../engine/handle.ts';
 import { type Outcome, renameError } from '../engine/outcome.ts';
 import type { Report, TaskContext } from '../engine/task.ts';
 import { isToolFailure, ToolFailure } from '../engine/tool-failure.ts';
-import type { ProcessUsage, RunnerCall, RunnerTask } from '../runners/runner.ts';
+import type { ProcessUsage, RunnerCall, RunnerTask, Spending } from '../runners/runner.ts';
 import { evaluate } from '../script/evaluate.ts';
 import type { Tool } from '../tools/tool.ts';
 import { checkArguments, checkResult } from './arguments.ts';
@@ -36,6 +36,8 @@ export interface AttemptObserver {
   reported(progress: number | undefined, step: string | undefined): void;
   /** Called with what the attempt used in processes. */
   measured(usage: ProcessUsage): void;
+  /** Called with what each call of a model or an agent cost. */
+  spent(spending: Spending): void;
 }
 
 interface AttemptOptions {
@@ -268,6 +270,10 @@ class RedactedTask implements RunnerTask {
   measured(usage: ProcessUsage): void {
     this.task.used(attemptUsage(usage));
     this.observer?.measured(usage);
+  }
+
+  spent(spending: Spending): void {
+    this.observer?.spent(spending);
   }
 
   get onStop(): TaskContext['onStop'] {

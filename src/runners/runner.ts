@@ -9,6 +9,14 @@ export interface ProcessUsage {
   readonly durationMs: number;
 }
 
+/** What a call of a model or an agent cost. */
+export interface Spending {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** In US dollars; undefined if it is not known. */
+  readonly costUsd?: number | undefined;
+}
+
 /** The context of a tool's function, wherever it runs. */
 export interface ToolContext {
   /** The id of the execution. */
@@ -25,6 +33,12 @@ export interface ToolContext {
    * @internal
    */
   measured?(usage: ProcessUsage): void;
+  /**
+   * Call it with what each call of a model or an agent cost, also if the attempt fails because of its answer.
+   *
+   * @internal
+   */
+  spent?(spending: Spending): void;
 }
 
 /** The function of a tool. */

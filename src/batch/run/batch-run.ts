@@ -15,9 +15,17 @@ import type { GroupSpec } from '../../core/spec.ts';
 import { countText } from '../../core/words.ts';
 import type { GroupHandle, RetryNotice } from '../../engine/group-handle.ts';
 import { type Outcome, renameOutcome } from '../../engine/outcome.ts';
+import type { Spending } from '../../runners/runner.ts';
 import { hasBlobs, withBlobs } from '../../store/blobs.ts';
-import { type AddedTasks, isGroup, type TaskOptions, type TaskRecord } from '../../store/records.ts';
+import {
+  type AddedTasks,
+  isGroup,
+  type StoredSpending,
+  type TaskOptions,
+  type TaskRecord,
+} from '../../store/records.ts';
 import type { Lease, Store, TaskOutline, TaskSummary, Unsuccessful } from '../../store/store.ts';
+import { type Budget, SpendingMeter } from '../spending.ts';
 import { autoConcurrency } from './auto-concurrency.ts';
 import { Backlog, type WindowSize } from './backlog.ts';
 import { TaskDependencies } from './dependencies.ts';
@@ -41,6 +49,8 @@ export interface RunOptions {
   readonly cache: boolean;
   /** Whether all tasks run, even if their results are cached. */
   readonly force: boolean;
+  /** What calls of models and agents may cost. When it is used up, the rest stays open. */
+  readonly budget?: Budget | undefined;
 }
 
 export interface RunSetup {
@@ -50,6 +60,8 @@ export interface RunSetup {
   /** Records the end and releases the lease. Returns false and does neither if open tasks are still to run. */
   readonly end: (leavesOpen: boolean) => Promise<boolean>;
   readonly options: RunOptions;
+  /** What earlier runs have spent. */
+  readonly spent?: StoredSpending | undefined;
   readonly events: BatchEvents;
   readonly sizes?: RunSizes | undefined;
 }
@@ -87,6 +99,8 @@ export class BatchRun implements TaskRunParts, GroupHost {
   /** Why the run ended early, if it did. */
   problem: unknown;
   isStopping = false;
+  /** Why it stopped by itself and left tasks open, if it did. */
+  stopReason: string | undefined;
   /** Whether no more tasks can join. */
   hasEnded = false;
   group: GroupHandle | undefined;
@@ -98,6 +112,7 @@ export class BatchRun implements TaskRunParts, GroupHost {
   readonly tasks = new Map<string, TaskRun>();
   private readonly groupName: string;
   private readonly cache: ResultCache | undefined;
+  private readonly meter: SpendingMeter;
   /** The root causes of tasks that are skipped because of an earlier run, also for tasks that depend on those. */
   private readonly earlierCauses = new Map<string, string>();
   /** Monotonic time. */
@@ -126,6 +141,9 @@ export class BatchRun implements TaskRunParts, GroupHost {
     this.deadlineAt = options.timeoutMs === undefined ? undefined : performance.now() + options.timeoutMs;
     this.journal = new RunJournal(store, this.batch, (error) => this.abandon(error));
     this.monitor = new RunMonitor(this.batch, events);
+    this.meter = new SpendingMeter(options.budget, setup.spent);
+    this.stopReason = this.meter.exhausted;
+    this.isStopping = this.stopReason !== undefined;
     const mode = options.force ? 'force' : 'use';
     this.cache = options.cache ? setup.coordinator.resultCache(store, mode) : undefined;
     this.done = new Promise((resolve) => {
@@ -230,6 +248,15 @@ export class BatchRun implements TaskRunParts, GroupHost {
     const count = await this.store.cancel(this.batch, reason, withdrawn);
     for (const id of withdrawn) this.backlog?.withdrawn(id);
     return count;
+  }
+
+  spent({ seq }: TaskRun, spending: Spending): void {
+    // If writing fails, the journal ends the run.
+    this.journal.spent(seq, spending).catch(() => {});
+    this.meter.add(spending);
+    if (this.isStopping) return;
+    this.stopReason = this.meter.exhausted;
+    if (this.stopReason !== undefined) this.stop({ now: false });
   }
 
   attemptOver(): void {

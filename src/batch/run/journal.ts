@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Spending } from '../../runners/runner.ts';
 import type { Completion, FailedAttempt, StoredBlob, StoredUsage, TaskEnd } from '../../store/records.ts';
 import type { Store, Unsuccessful } from '../../store/store.ts';
 
@@ -91,6 +92,10 @@ export class RunJournal {
       count = await this.store.endOpen(this.batch, end, Date.now());
     });
     return count;
+  }
+
+  spent(seq: number, spending: Spending): Promise<void> {
+    return this.write(() => this.store.spent(this.batch, seq, spending));
   }
 
   /** An attempt failed, and a retry follows. */

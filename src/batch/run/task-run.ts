@@ -7,7 +7,7 @@ import { unwritableText } from '../../core/words.ts';
 import type { ExecutionHandle } from '../../engine/handle.ts';
 import type { TaskContext } from '../../engine/task.ts';
 import { ToolFailure } from '../../engine/tool-failure.ts';
-import type { ProcessUsage } from '../../runners/runner.ts';
+import type { ProcessUsage, Spending } from '../../runners/runner.ts';
 import { takeBlobs } from '../../store/blobs.ts';
 import type { StoredBlob, TaskEnd, TaskRecord } from '../../store/records.ts';
 import type { Unsuccessful } from '../../store/store.ts';
@@ -32,6 +32,8 @@ export interface TaskRunParts {
   readonly monitor: RunMonitor;
   /** Called when an attempt has ended or was asked to stop. */
   attemptOver(): void;
+  /** Called with what a call of a model or an agent cost. */
+  spent(task: TaskRun, spending: Spending): void;
 }
 
 /** What only some tasks have. */
@@ -196,6 +198,7 @@ export class TaskRun {
       measured: (usage) => {
         this.usage = usage;
       },
+      spent: (spending) => this.parts.spent(this, spending),
     };
   }
 
