@@ -1,6 +1,6 @@
 import { VolleyError } from '../core/errors.ts';
 import type { FailureReason } from '../core/failure.ts';
-import { isToolFailure, ToolFailure } from '../engine/tool-failure.ts';
+import { checkedLimit, checkedOutage, isToolFailure, ToolFailure } from '../engine/tool-failure.ts';
 import type { CallError } from './call.ts';
 import type { Redactor } from './redaction/redactor.ts';
 
@@ -13,16 +13,24 @@ export class ReportedError extends ToolFailure {
 
   constructor(thrown: unknown, redactor: Redactor, reason?: FailureReason) {
     const { name, message, stack, code } = partsOf(thrown);
+    const limit = isToolFailure(thrown) ? checkedLimit(read(thrown, 'limit')) : undefined;
+    const outage = isToolFailure(thrown) ? checkedOutage(read(thrown, 'outage')) : undefined;
     super(redactor.text(message), {
       reason: reason ?? (isToolFailure(thrown) ? thrown.reason : 'error'),
       retryable: isRetryable(thrown),
       ...(isToolFailure(thrown) && thrown.memoryMb !== undefined && { memoryMb: thrown.memoryMb }),
       isLost: isToolFailure(thrown) && thrown.isLost,
+      ...(limit !== undefined && { limit: withoutSecrets(limit, redactor) }),
+      ...(outage !== undefined && { outage: withoutSecrets(outage, redactor) }),
     });
     this.name = redactor.text(name);
     this.code = code === undefined ? undefined : redactor.text(code);
     if (stack !== undefined) this.stack = redactor.text(stack);
   }
+}
+
+function withoutSecrets<T extends { readonly scope?: string }>(report: T, redactor: Redactor): T {
+  return report.scope === undefined ? report : { ...report, scope: redactor.text(report.scope) };
 }
 
 /** An error as data, for a result. */

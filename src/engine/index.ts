@@ -57,5 +57,12 @@ export {
 } from './resource-manager.ts';
 export type { DurationSummary, ExecutionStatistics, ToolUsage } from './statistics.ts';
 export type { Report, Submit, TaskContext, ToolFunction } from './task.ts';
-export { ToolFailure } from './tool-failure.ts';
+export {
+  type LimitReport,
+  type Outage,
+  OutageError,
+  type OutageReport,
+  RateLimitedError,
+  ToolFailure,
+} from './tool-failure.ts';
 export type { MissedUpdates, ProgressUpdate } from './updates.ts';
