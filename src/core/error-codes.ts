@@ -500,6 +500,14 @@ const FEATURE_ERRORS = {
     meaning: 'The program of an agent cannot be found, or is not executable. Nothing was started.',
     remedy: 'Install it, or name another with `command` under `[tasks.agents.NAME]` of `volley.toml`.',
   },
+  INVALID_ANSWER: {
+    meaning: 'An agent or a model was asked, and none of its answers was valid.',
+    remedy: 'The message says what was wrong with the last one. Make the schema or the prompt clearer.',
+  },
+  MODEL_FAILED: {
+    meaning: 'A model answered with an error, or with something that is no answer.',
+    remedy: 'Read the message of its server. Check `[models.NAME]` of `volley.toml`.',
+  },
   FEATURE_RUNNING: {
     meaning: 'Another process is running the feature.',
     remedy: 'Wait for it to finish, or follow it as the message says. Nothing was started.',

@@ -9,7 +9,7 @@ import { claimSubtask, isCompletedByOther, reopenSubtask } from '../files/subtas
 import { findSubtask } from '../files/subtask-reference.ts';
 import type { TaskFolder } from '../files/task-folder.ts';
 import { requireTrusted } from '../verify/trust.ts';
-import type { ChosenAgent } from './choose-agents.ts';
+import type { ChosenAgent } from '../../agents/find-agent.ts';
 import { delegate } from './delegate.ts';
 import {
   COMPLETED_ELSEWHERE,

@@ -1,6 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { AgentCommand, AgentEvent, AgentTask } from '../../agents/adapter.ts';
+import type { AgentEvent, AgentTask } from '../../agents/adapter.ts';
 import { type AgentExit, type AgentLog, runAgent } from '../../agents/agent-process.ts';
 import { sumUsage } from '../../agents/usage.ts';
 import { oneLine } from '../../batch/text.ts';
@@ -16,7 +16,7 @@ import { compareSeqs, findSubtask, seqFromReference } from '../files/subtask-ref
 import { AGENT_VARIABLE, PROJECT_VARIABLE, WORKSPACE_VARIABLE } from '../files/task-folder.ts';
 import { completedAnswer, verifyAndComplete } from '../verify/complete.ts';
 import type { Conflict, Workspace } from '../workspace/workspace.ts';
-import type { ChosenAgent } from './choose-agents.ts';
+import { type ChosenAgent, withProgram } from '../../agents/find-agent.ts';
 import type { AttemptContext, Delegation } from './delegate.ts';
 import { type AgentRequest, Mailbox } from './mailbox.ts';
 import { buildPrompt } from './prompt.ts';
@@ -169,12 +169,6 @@ function conflictText({ merged, attempts }: RunContext, { paths, ofProject, ofWo
           `What the previous attempt changed there:\n\n${ofWork}`,
         ]),
   ];
-}
-
-/** The user's own command replaces the adapter's program. */
-function withProgram(command: AgentCommand, { program }: ChosenAgent): AgentCommand {
-  if (program === undefined) return command;
-  return { ...command, argv: [...program, ...command.argv.slice(1)] as [string, ...string[]] };
 }
 
 function stepOf(event: AgentEvent): string {

@@ -12,7 +12,7 @@ import { patternMatcher } from '../plan/deliverables.ts';
 import { type Evidence, failedChecks, verifySubtask } from '../verify/verify.ts';
 import type { DeliveryGuard, MergedPlace, Workspace } from '../workspace/workspace.ts';
 import { type AgentEnd, callAgent } from './call-agent.ts';
-import type { ChosenAgent } from './choose-agents.ts';
+import type { ChosenAgent } from '../../agents/find-agent.ts';
 import { claimNameOf, type RunContext, type SubtaskAttempt } from './run-context.ts';
 import type { TranscriptWriter } from './transcript.ts';
 

@@ -8,7 +8,8 @@ import type { CommandRunner } from '../verify/command-runner.ts';
 import type { Evidence } from '../verify/verify.ts';
 import type { DeniedPaths } from '../workspace/denied-paths.ts';
 import type { Workspace, Workspaces } from '../workspace/workspace.ts';
-import type { AgentPlan, ChosenAgent } from './choose-agents.ts';
+import type { ChosenAgent } from '../../agents/find-agent.ts';
+import type { AgentPlan } from './choose-agents.ts';
 import type { RunTerms } from './run-request.ts';
 import type { TamperGuard } from './tamper-guard.ts';
 
