@@ -37,6 +37,8 @@ function standingText(execution: Execution, standing: StandingReason): string {
       return lockText(standing);
     case 'rate':
       return `the rate of ${standing.owner} allows the next start in ${spanText(standing.allowedInMs)}`;
+    case 'quota':
+      return quotaText(standing);
     case 'reservation':
       return `room is being kept for ${whoText(standing.reservedFor)}, which has waited long`;
     case 'plan':
@@ -98,6 +100,13 @@ function workerText({ shortage, workers }: Of<'worker'>): string {
     default:
       return unreachable(shortage);
   }
+}
+
+function quotaText({ scope, pausedForMs, running, allowed }: Of<'quota'>): string {
+  if (pausedForMs > 0) return `paused for ${spanText(pausedForMs)}: ${scope} reached its limit`;
+  if (allowed === 1 && running <= 1)
+    return `${scope} reached its limit; one execution tries whether it is over`;
+  return `${scope} reached its limit; now ${running} of at most ${allowed} run until it proves to allow more`;
 }
 
 function lockText({ lock, heldBy, holders, ahead }: Of<'lock'>): string {
