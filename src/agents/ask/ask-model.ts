@@ -154,7 +154,7 @@ async function send(
       headers: { 'content-type': 'application/json', ...headers },
       body,
       // The key must not follow a redirect.
-      redirect: 'error',
+      redirect: 'manual',
       signal: limit.signal,
     });
     return { status: response.status, headers: response.headers, body: await bodyOf(name, response) };
