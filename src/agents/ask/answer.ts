@@ -21,17 +21,17 @@ export interface Said extends Spending {
   readonly problem?: string | undefined;
 }
 
-export interface Accepted {
-  readonly answer: unknown;
+export interface Accepted<T = unknown> {
+  readonly answer: T;
   /** How often it was asked. */
   readonly asks: number;
   readonly spending: Spending;
 }
 
 /** Returns an answer as data, or what is wrong with it. */
-export type AnswerCheck = (
+export type AnswerCheck<T = unknown> = (
   text: string,
-) => Promise<{ readonly answer: unknown } | { readonly problem: string }>;
+) => Promise<{ readonly answer: T } | { readonly problem: string }>;
 
 const MAX_PROBLEM_LENGTH = 2000;
 const MAX_QUOTED_LENGTH = 20_000;
@@ -42,12 +42,12 @@ const MAX_SCHEMAS = 50;
  * Asks until an answer is accepted, each time with what was wrong with the last one. Throws `INVALID_ANSWER` after
  * `maxAsks`, and what `ask` throws at once.
  */
-export async function askUntilAccepted(
+export async function askUntilAccepted<T>(
   ask: (rejected: Rejected | undefined) => Promise<Said>,
-  check: AnswerCheck,
+  check: AnswerCheck<T>,
   maxAsks: number,
   onRejected: (problem: string) => void,
-): Promise<Accepted> {
+): Promise<Accepted<T>> {
   let rejected: Rejected | undefined;
   let spending: Spending = { inputTokens: 0, outputTokens: 0, costUsd: 0 };
   for (let asks = 1; asks <= maxAsks; asks++) {

@@ -37,7 +37,7 @@ export interface AgentAccess {
 }
 
 /** A question to an agent, which reads the files of a folder and changes none. */
-export interface Question {
+export interface Question<T = unknown> {
   readonly agent: ChosenAgent;
   readonly prompt: string;
   /** Paths that the prompt is about, as the agent finds them in its folder. */
@@ -46,7 +46,7 @@ export interface Question {
   readonly folder: string;
   /** Only to describe the answer; `check` decides. */
   readonly schema?: JsonSchema | undefined;
-  readonly check: AnswerCheck;
+  readonly check: AnswerCheck<T>;
   readonly maxAsks: number;
   readonly budget: TaskBudget;
   readonly signal: AbortSignal;
@@ -60,7 +60,7 @@ const RULES =
   'Only read: do not change, create or delete any files. Nobody can answer questions. Your last message is the answer.';
 
 /** Asks an agent until its answer is accepted. Each question is a process of its own. */
-export async function questionAgent(access: AgentAccess, question: Question): Promise<Accepted> {
+export async function questionAgent<T>(access: AgentAccess, question: Question<T>): Promise<Accepted<T>> {
   const { check, maxAsks, report } = question;
   let used: AgentUsage = {};
   return askUntilAccepted(
