@@ -32,6 +32,8 @@ export interface TaskRunParts {
   readonly monitor: RunMonitor;
   /** Called when an attempt has ended or was asked to stop. */
   attemptOver(): void;
+  /** Returns what a failed attempt throws to the engine. */
+  examined(task: TaskRun, error: unknown): unknown;
 }
 
 /** What only some tasks have. */
@@ -65,6 +67,10 @@ export class TaskRun {
   private usage: ProcessUsage | undefined = undefined;
   /** Why the last attempt failed, and the wall-clock time of the next one; undefined if no retry is pending. */
   pause: { readonly reason: FailureReason; readonly until: number } | undefined = undefined;
+  /** Whether it was put back because a quota is used up, so that it is open in the store. */
+  isPutBack = false;
+  /** How often it was put back because of an outage. */
+  outages = 0;
   /** Whether it is left to a later run. */
   isLeft = false;
   private isDecided = false;
@@ -134,6 +140,7 @@ export class TaskRun {
     if (this.roles.verdict !== undefined && !this.isDecided) await this.decide(this.roles.verdict, stops);
     this.attempts = task.attempt;
     this.pause = undefined;
+    this.isPutBack = false;
     const shown = monitor.began(this, this.attemptsBefore + task.attempt);
     this.attemptStartedAt = shown.startedAt;
     this.attemptBeganAt = performance.now();
@@ -154,7 +161,7 @@ export class TaskRun {
       // Published before any dependent starts.
       monitor.completed(this, this.attemptMs(), isCached);
     } catch (error) {
-      if (!journal.isClosed) throw error;
+      if (!journal.isClosed) throw this.parts.examined(this, error);
       // The run has ended and must not wait for a retry.
       throw new ToolFailure('The store can no longer be written.', { retryable: false, cause: error });
     } finally {
