@@ -158,6 +158,7 @@ export {
   type ProgressTrackerOptions,
   type ProgressUpdate,
   type QueuedReason,
+  type QuotaStatus,
   type Random,
   RateLimitedError,
   type RateOptions,

@@ -1,5 +1,7 @@
+import { scopeText } from '../core/explanation-text.ts';
 import type { TimeLeft } from '../core/predict.ts';
 import { roundedText, spanText } from '../core/words.ts';
+import { clockText } from '../engine/clock.ts';
 import type { BatchRecord } from '../store/records.ts';
 import type { ActionResult } from './answer.ts';
 import { type BatchContext, unknownBatch } from './context.ts';
@@ -68,6 +70,7 @@ export function statusText(view: BatchView, waiting: readonly WaitingTask[], isD
     `The batch "${view.name}" ${stateText(view)}. ${percentText(view)} done; ${countsText(view.counts, 'task', view.cached)}.`,
     view.spending && `Models and agents: ${spendingText(view.spending)}.`,
     speedText(view),
+    ...pauseTexts(view),
     section(`Running now (${runningNow(view)}):`, [
       ...running.map(runningText),
       ...(more > 0 ? [`and ${more} more`] : []),
@@ -78,6 +81,16 @@ export function statusText(view: BatchView, waiting: readonly WaitingTask[], isD
       waiting.map(({ id, text }) => `${id} ${oneLine(text, 200)}`),
     ),
   );
+}
+
+/** `Paused until 15:30: codex reached its limit.` */
+export function pauseTexts({ pauses }: BatchView): string[] {
+  return pauses
+    .slice(0, FEW)
+    .map(
+      ({ scope, until }) =>
+        `Paused until ${clockText(until, Date.now())}: ${scopeText(scope)} reached its limit.`,
+    );
 }
 
 /** The data of `status` and `watch`. */
@@ -101,6 +114,9 @@ export function statusData(view: BatchView, waiting: readonly WaitingTask[], isD
       },
     }),
     ...(view.maxConcurrency !== undefined && { max_concurrent: view.maxConcurrency }),
+    ...(view.pauses.length > 0 && {
+      paused: view.pauses.map(({ scope, until }) => ({ scope, until: timeText(until) })),
+    }),
     running: runningShown(view, isDetailed).map(runningData),
     ...(moreRunning(view, isDetailed) > 0 && { more_running: moreRunning(view, isDetailed) }),
     last_failures: view.lastFailures.slice(0, failuresShown(view, isDetailed)).map(failureData),

@@ -6,7 +6,7 @@ import { endedOf, type TaskCounts, totalOf } from './counts.ts';
 import { doneText } from './group-text.ts';
 import { itemCountsOf } from './result-row.ts';
 import type { BatchRun } from './run/batch-run.ts';
-import type { FailedTask, RunningTask } from './run/monitor.ts';
+import type { FailedTask, QuotaPause, RunningTask } from './run/monitor.ts';
 import type { BatchRuns } from './run/runs.ts';
 import { runProblemText } from './text.ts';
 
@@ -37,6 +37,8 @@ export interface BatchView {
   readonly maxConcurrency: number | undefined;
   /** The other process that runs it. */
   readonly holder: LeaseHolder | undefined;
+  /** The quotas that are used up, if this process runs it: what needs them waits until then. */
+  readonly pauses: readonly QuotaPause[];
   /** Why its last run in this process ended early. */
   readonly problem: string | undefined;
 }
@@ -126,6 +128,7 @@ function viewOf(
     endedAt,
     maxConcurrency: run?.maxConcurrency,
     holder,
+    pauses: run?.pauses() ?? [],
     problem: problem === undefined ? undefined : runProblemText(problem),
   };
 }

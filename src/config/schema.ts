@@ -182,6 +182,12 @@ const defaultsSection = table('Defaults for calls if neither the caller nor the 
     max: MAX_SPAN_MS,
   }),
   retry: retry,
+  max_outages: wholeNumber({
+    does: 'How many calls of a batch in a row may fail for the same outside reason, such as no network or a refused key. Then the batch stops and leaves the rest open. 0: never.',
+    default: 5,
+    min: 0,
+    max: 1000,
+  }),
 });
 
 /** The most that is kept in memory of one file, response, output or result. */

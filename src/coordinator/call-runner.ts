@@ -13,7 +13,7 @@ import type { ProcessUsage, RunnerCall, RunnerTask, Spending } from '../runners/
 import { evaluate } from '../script/evaluate.ts';
 import type { Tool } from '../tools/tool.ts';
 import { checkArguments, checkResult } from './arguments.ts';
-import { resolveNeeds, resolveOptions } from './call-options.ts';
+import { resolveNeeds, resolveOptions, withQuota } from './call-options.ts';
 import { ReportedError } from './errors.ts';
 import type { ReadyCall } from './plan.ts';
 import type { Redactor } from './redaction/redactor.ts';
@@ -108,13 +108,14 @@ export class CallRunner {
   ): Promise<unknown> {
     try {
       const ready = planned.tool.later === undefined ? planned : await this.withTool(planned, task);
-      const { stallMs, deadlineMs, ...options } = ready.options;
-      const input = await inputOf(ready, task, results, options.timeoutMs);
+      const input = await inputOf(ready, task, results, ready.options.timeoutMs);
+      const { stallMs, deadlineMs, quota, ...options } = withQuota(ready.options, ready.tool, input);
       const needs = resolveNeeds(ready.call, ready.tool, input);
       const child = task.submit(
         {
           ...options,
           ...(stallMs !== undefined && { stallMs }),
+          ...(quota !== undefined && { quota }),
           ...on?.(ready),
           group,
           resources: needs,
@@ -259,6 +260,10 @@ class RedactedTask implements RunnerTask {
     return this.task.signal;
   }
 
+  get quota(): string {
+    return this.task.quota;
+  }
+
   get began(): TaskContext['began'] {
     return this.task.began;
   }
@@ -360,7 +365,10 @@ function childValue(outcome: Outcome, { id, call }: ReadyCall): unknown {
       return outcome.value;
     case 'failed': {
       const { error, reason } = outcome;
-      if (error instanceof ReportedError) throw error;
+      if (error instanceof ReportedError && error.limit === undefined) throw error;
+      // A limit was waited for already, as often as it may be.
+      if (error instanceof ReportedError)
+        throw Object.assign(new ToolFailure(error.message, { reason, cause: error }), { name: error.name });
       const cause = renameError(error, call.name, () => id);
       throw new ToolFailure((cause as Error).message, { reason, cause });
     }

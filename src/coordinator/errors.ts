@@ -35,7 +35,7 @@ function withoutSecrets<T extends { readonly scope?: string }>(report: T, redact
 
 /** An error as data, for a result. */
 export function toCallError(thrown: unknown, redactor: Redactor): CallError {
-  const { name, message, code, stack } = isA(thrown, ReportedError)
+  const { name, message, code, stack, limit, outage } = isA(thrown, ReportedError)
     ? thrown
     : new ReportedError(thrown, redactor);
   return {
@@ -43,6 +43,8 @@ export function toCallError(thrown: unknown, redactor: Redactor): CallError {
     message,
     ...(code !== undefined && { code }),
     ...(stack !== undefined && { stack }),
+    ...(limit !== undefined && { limit }),
+    ...(outage !== undefined && { outage }),
   };
 }
 

@@ -272,6 +272,12 @@ const BATCH_ERRORS = {
     meaning: 'The batch is running in this process, and the request is possible only while it is not.',
     remedy: 'Wait for it to finish, or stop it first.',
   },
+  OUTAGE: {
+    meaning:
+      'Several calls in a row failed for the same outside reason, such as no network or a refused key, so the batch was stopped. `details` has the `kind` and the `scope`.',
+    remedy:
+      'Mend that, and start the batch again: nothing was lost. `defaults.max_outages` sets how many calls it takes.',
+  },
   INVALID_TASK_FILE: {
     meaning: 'A task file cannot be read. The message gives the file, line, column and what is valid.',
     remedy: 'Correct that place. Nothing was added.',

@@ -137,7 +137,7 @@ export type Explanation = NamedExecution & {
 /**
  * Explains why an execution is not running, or what state it is in. A pure query whose cost does not grow with the
  * number of waiting executions. `lastFailure` is the previous attempt's failure as the shell recorded it; `rename` maps
- * other executions to names the reader knows.
+ * other executions to names the reader knows; `clockText` is the time of day after so many milliseconds.
  */
 export function explain(
   scheduler: Scheduler,
@@ -145,13 +145,14 @@ export function explain(
   now: number,
   lastFailure?: Failure,
   rename?: (id: string) => string,
+  clockText?: (inMs: number) => string,
 ): Explanation {
   const found = standingOf(scheduler, execution, now, lastFailure);
   const standing = rename === undefined ? found : withNames(found, rename);
   return {
     ...nameOf(execution),
     status: execution.statusName,
-    text: explanationText(execution, standing),
+    text: explanationText(execution, standing, clockText),
     ...standing,
   };
 }

@@ -8,12 +8,17 @@ import { countText, failureText, listText, spanText } from './words.ts';
 const UNITS: ReadonlyMap<string, string> = new Map(RESOURCE_TABLE.map(({ name, unit }) => [name, unit]));
 
 /** The same facts as a sentence about the execution. */
-export function explanationText(execution: Execution, standing: StandingReason): string {
-  const text = standingText(execution, standing);
+export function explanationText(
+  execution: Execution,
+  standing: StandingReason,
+  clockText?: (inMs: number) => string,
+): string {
+  const text =
+    standing.reason === 'quota' ? quotaText(standing, clockText) : standingText(execution, standing);
   return 'roomIsKept' in standing && standing.roomIsKept ? `${text}; room is being kept for it` : text;
 }
 
-function standingText(execution: Execution, standing: StandingReason): string {
+function standingText(execution: Execution, standing: Exclude<StandingReason, Of<'quota'>>): string {
   switch (standing.reason) {
     case 'dependencies':
       return dependenciesText(standing);
@@ -37,8 +42,6 @@ function standingText(execution: Execution, standing: StandingReason): string {
       return lockText(standing);
     case 'rate':
       return `the rate of ${standing.owner} allows the next start in ${spanText(standing.allowedInMs)}`;
-    case 'quota':
-      return quotaText(standing);
     case 'reservation':
       return `room is being kept for ${whoText(standing.reservedFor)}, which has waited long`;
     case 'plan':
@@ -102,11 +105,21 @@ function workerText({ shortage, workers }: Of<'worker'>): string {
   }
 }
 
-function quotaText({ scope, pausedForMs, running, allowed }: Of<'quota'>): string {
-  if (pausedForMs > 0) return `paused for ${spanText(pausedForMs)}: ${scope} reached its limit`;
-  if (allowed === 1 && running <= 1)
-    return `${scope} reached its limit; one execution tries whether it is over`;
-  return `${scope} reached its limit; now ${running} of at most ${allowed} run until it proves to allow more`;
+/** A quota for people: `codex` for `agent:codex`. */
+export function scopeText(scope: string): string {
+  return scope.replace(/^(?:agent|host):/, '');
+}
+
+/** `paused until 15:30: codex reached its limit` */
+function quotaText(
+  { scope, pausedForMs, running, allowed }: Of<'quota'>,
+  clockText?: (inMs: number) => string,
+): string {
+  const name = scopeText(scope);
+  const until = clockText === undefined ? `for ${spanText(pausedForMs)}` : `until ${clockText(pausedForMs)}`;
+  if (pausedForMs > 0) return `paused ${until}: ${name} reached its limit`;
+  if (allowed === 1) return `${name} reached its limit, and one execution tries whether that is over`;
+  return `${name} reached its limit a while ago: ${running} of at most ${allowed} run now, more if that goes well`;
 }
 
 function lockText({ lock, heldBy, holders, ahead }: Of<'lock'>): string {

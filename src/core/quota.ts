@@ -118,6 +118,8 @@ export class Quotas {
   readonly kind = 'quota';
   readonly waiters = new ClassQueue(false);
   readonly byName = new Map<string, Quota>();
+  /** Whether a refusal is an ordinary failure, because whoever asked for the work pauses. */
+  isOff = false;
 
   get isEmpty(): boolean {
     return this.byName.size === 0;
@@ -169,7 +171,7 @@ export class Quotas {
   /** The quota of this name; undefined if there are too many. `holders` are all that run. */
   open(name: string, holders: readonly Execution[]): Quota | undefined {
     const known = this.byName.get(name);
-    if (known !== undefined) return known;
+    if (known !== undefined || this.isOff) return known;
     if (this.byName.size >= MAX_QUOTAS) this.forgetIdle();
     if (this.byName.size >= MAX_QUOTAS) return undefined;
     const running = holders.reduce((sum, holder) => sum + (holder.quota === name ? 1 : 0), 0);

@@ -39,6 +39,7 @@ export {
   type ItemValue,
   type MapOptions,
   ParallelExecutionEngine,
+  type QuotaStatus,
   type RefusedItem,
 } from './engine.ts';
 export type { ProgressStream } from './event-log.ts';

@@ -1,5 +1,6 @@
 import { MAX_AMOUNT } from '../core/demand.ts';
 import type { Failure, FailureReason } from '../core/failure.ts';
+import type { LimitHit } from '../core/quota.ts';
 
 /** A global symbol: a tool package may bring its own copy of Volley. */
 const BRAND = Symbol.for('volley.tool-failure');
@@ -157,14 +158,16 @@ export function isToolFailure(thrown: unknown): thrown is ToolFailure {
   }
 }
 
-/** The failure of an attempt that threw an error. */
-export function toFailure(error: unknown): Failure {
+/** The failure of an attempt that threw an error. `wallMs` is the time of day, for limits that name the time of a reset. */
+export function toFailure(error: unknown, wallMs = Date.now()): Failure {
   try {
     if (isToolFailure(error)) {
       const { reason, retryable, memoryMb, isLost } = error;
       const isAmount = typeof memoryMb === 'number' && memoryMb > 0 && memoryMb <= MAX_AMOUNT;
       const isPermanent = !retryable;
-      return { reason, isPermanent, ...(isAmount && { memoryMb }), ...(isLost && { isLost }), error };
+      const limit = limitHit(checkedLimit(error.limit), wallMs);
+      const more = { ...(isAmount && { memoryMb }), ...(isLost && { isLost }), ...(limit && { limit }) };
+      return { reason, isPermanent, ...more, error };
     }
     const isPermanent = (error as { retryable?: unknown } | null)?.retryable === false;
     return { reason: 'error', isPermanent, error };
@@ -172,4 +175,13 @@ export function toFailure(error: unknown): Failure {
     // A getter that throws, a revoked proxy.
     return { reason: 'error', isPermanent: false, error };
   }
+}
+
+/** The limit with a span in place of the time of day, which no other machine may compare with its own. */
+export function limitHit(limit: LimitReport | undefined, wallMs: number): LimitHit | undefined {
+  if (limit === undefined) return undefined;
+  const { resetAt, scope } = limit;
+  const retryAfterMs =
+    limit.retryAfterMs ?? (resetAt === undefined ? undefined : Math.max(0, resetAt - wallMs));
+  return { ...(retryAfterMs !== undefined && { retryAfterMs }), ...(scope !== undefined && { scope }) };
 }

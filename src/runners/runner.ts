@@ -27,6 +27,8 @@ export interface ToolContext {
   readonly signal: AbortSignal;
   /** Reports the completed share, from 0 to 1, the current step, or both. */
   readonly report: Report;
+  /** The quota that the attempt counts against, for a tool with several that runs in this thread. */
+  readonly quota?: string;
   /**
    * Call it with what the attempt used in processes, if it succeeded or ran out of memory.
    *

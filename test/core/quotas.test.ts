@@ -79,10 +79,8 @@ describe('a quota that is used up', () => {
     const world = newWorld();
     const a = world.submit({ toolName: 'a' });
     world.fail(a, refusal({ retryAfterMs: Number.MAX_SAFE_INTEGER }));
-    const [{ pausedForMs }] = world.scheduler.dispatcher.quotas.standings(world.now) as [
-      { pausedForMs: number },
-    ];
-    expect(pausedForMs).toBe(MAX_PAUSE_MS);
+    const [standing] = world.scheduler.dispatcher.quotas.standings(world.now);
+    expect(standing?.pausedForMs).toBe(MAX_PAUSE_MS);
     const { executions } = world.submitAll([{ toolName: 'b' }], { timeoutMs: 100 });
     world.fail(executions[0]!, refusal({ retryAfterMs: 1000 }));
     world.advance(100);

@@ -104,10 +104,9 @@ export class RunJournal {
     return this.write(() => this.store.attemptFailed(this.batch, seq, attempt));
   }
 
-  /** Reopens a task that has started, for a later run. */
-  putBack(seq: number, durationMs: number): Promise<void> {
+  /** Reopens a task that has started, for a later attempt or run. */
+  putBack(seq: number, durationMs: number, message: string): Promise<void> {
     const startedAt = this.takeStart(seq);
-    const message = 'The batch was stopped.';
     return this.write(() => this.store.putBack(this.batch, seq, message, Date.now(), startedAt, durationMs));
   }
 

@@ -34,6 +34,8 @@ export interface TaskRunParts {
   attemptOver(): void;
   /** Called with what a call of a model or an agent cost. */
   spent(task: TaskRun, spending: Spending): void;
+  /** Returns what a failed attempt throws to the engine. */
+  examined(task: TaskRun, error: unknown): unknown;
 }
 
 /** What only some tasks have. */
@@ -67,6 +69,10 @@ export class TaskRun {
   private usage: ProcessUsage | undefined = undefined;
   /** Why the last attempt failed, and the wall-clock time of the next one; undefined if no retry is pending. */
   pause: { readonly reason: FailureReason; readonly until: number } | undefined = undefined;
+  /** Whether it was put back because a quota is used up, so that it is open in the store. */
+  isPutBack = false;
+  /** How often it was put back because of an outage. */
+  outages = 0;
   /** Whether it is left to a later run. */
   isLeft = false;
   private isDecided = false;
@@ -136,6 +142,7 @@ export class TaskRun {
     if (this.roles.verdict !== undefined && !this.isDecided) await this.decide(this.roles.verdict, stops);
     this.attempts = task.attempt;
     this.pause = undefined;
+    this.isPutBack = false;
     const shown = monitor.began(this, this.attemptsBefore + task.attempt);
     this.attemptStartedAt = shown.startedAt;
     this.attemptBeganAt = performance.now();
@@ -156,7 +163,7 @@ export class TaskRun {
       // Published before any dependent starts.
       monitor.completed(this, this.attemptMs(), isCached);
     } catch (error) {
-      if (!journal.isClosed) throw error;
+      if (!journal.isClosed) throw this.parts.examined(this, error);
       // The run has ended and must not wait for a retry.
       throw new ToolFailure('The store can no longer be written.', { retryable: false, cause: error });
     } finally {
