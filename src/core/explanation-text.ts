@@ -107,7 +107,7 @@ function workerText({ shortage, workers }: Of<'worker'>): string {
 
 /** A quota for people: `codex` for `agent:codex`. */
 export function scopeText(scope: string): string {
-  return scope.replace(/^(?:agent|host):/, '');
+  return scope.replace(/^(?:agent|host|model):/, '');
 }
 
 /** `paused until 15:30: codex reached its limit` */

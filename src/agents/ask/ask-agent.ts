@@ -57,6 +57,7 @@ export function askAgentTool(
     retry: { maxRetries: 2 },
     // The agent waits for its model most of the time.
     resources: { cpu: 0.1, memoryMb: 200, io: 'low', network: true },
+    quota: ({ agent = settings.agent }) => (agent === undefined ? undefined : `agent:${agent}`),
     cache: ({ agent = settings.agent, files, folder }) => {
       const chosen = agent === undefined ? undefined : agentOf(agent, settings);
       if (chosen === undefined) return undefined;

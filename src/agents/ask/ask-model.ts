@@ -15,7 +15,7 @@ import { defineTool } from '../../tools/define-tool.ts';
 import type { Tool } from '../../tools/tool.ts';
 import { answerCheck, askUntilAccepted, schemaText } from './answer.ts';
 import { ANSWER_FIELDS, ASK_FIELDS, answerFields } from './fields.ts';
-import { type ModelRequest, type ModelResponse, modelAnswer, modelRequest } from './model-api.ts';
+import { type ModelRequest, type ModelResponse, modelAnswer, modelRequest, quotaOf } from './model-api.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -56,6 +56,10 @@ export function askModelTool(
     timeoutMs: 3 * slowest + MARGIN_MS,
     retry: { maxRetries: 2 },
     resources: { cpu: 0.1, memoryMb: 20, io: 'low', network: true },
+    quota: ({ model }) => {
+      const [name] = modelOf(models, model) ?? [];
+      return name === undefined ? undefined : quotaOf(name);
+    },
     cache: ({ model, files }) => {
       const found = modelOf(models, model);
       return found && { files, version: JSON.stringify(found) };
@@ -111,7 +115,7 @@ function keyOf(name: string, { key }: ModelSettings, env: Environment): string |
   const value = env[variable];
   if (value) return value;
   const message = `models.${name}.key refers to the environment variable ${variable}, which is not set.`;
-  throw new OutageError(message, { kind: 'auth', scope: `model:${name}` });
+  throw new OutageError(message, { kind: 'auth', scope: quotaOf(name) });
 }
 
 async function promptText(
@@ -163,7 +167,7 @@ async function send(
     if (error instanceof VolleyError) throw error;
     const cause = error instanceof TypeError && error.cause !== undefined ? error.cause : error;
     const message = `Model ${name} cannot be reached: ${reasonText(cause)}`;
-    throw new OutageError(message, { kind: 'network', scope: `model:${name}`, cause: error });
+    throw new OutageError(message, { kind: 'network', scope: quotaOf(name), cause: error });
   } finally {
     clearTimeout(timer);
     signal.removeEventListener('abort', stop);

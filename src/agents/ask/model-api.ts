@@ -24,6 +24,11 @@ const MILLION = 1_000_000;
 const MAX_SHOWN_LENGTH = 500;
 const CUT_OFF = 'The answer was cut off because it is too long. Answer more briefly.';
 
+/** What a model's limits are known by. */
+export function quotaOf(name: string): string {
+  return `model:${name}`;
+}
+
 /** The request for an answer, or for a better one than the last. */
 export function modelRequest(
   { api, url, model, maxTokens }: ModelSettings,
@@ -105,7 +110,7 @@ function modelFailure(name: string, response: ModelResponse): Error {
   const error = asFields(parsed(response.body)?.['error']);
   const said = printableLine((asString(error['message']) || response.body).slice(0, MAX_SHOWN_LENGTH));
   const message = `Model ${name} answered with status ${status}${said === '' ? '.' : `: ${said}`}`;
-  const scope = `model:${name}`;
+  const scope = quotaOf(name);
   const kind = `${asString(error['code'])} ${asString(error['type'])}`;
   if (status === 402 || /insufficient_quota|billing/.test(kind))
     return new OutageError(message, { kind: 'billing', scope });
