@@ -21,6 +21,12 @@ export interface ChosenAgent {
   readonly env: Readonly<Record<string, string>>;
 }
 
+/** The quota that an agent uses: that of its account. Another program or environment may have another account. */
+export function agentQuota({ name, adapter, program, env }: ChosenAgent): string {
+  const isPlain = program === undefined && Object.keys(env).length === 0;
+  return `agent:${isPlain ? adapter.name : name}`;
+}
+
 interface AgentChoice {
   /** Used for all subtasks, whatever they suggest. */
   readonly agent?: string | undefined;

@@ -4,10 +4,11 @@ import { oneLine } from '../../batch/text.ts';
 import { requireUnchanged } from '../../config/trust.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { listText } from '../../core/words.ts';
-import { ToolFailure } from '../../engine/tool-failure.ts';
+import { OutageError, RateLimitedError, ToolFailure } from '../../engine/tool-failure.ts';
+import { limitInText, outageInText } from '../../tools/limit-text.ts';
 import type { AgentCommand, AgentEvent, AgentTask } from '../agents/adapter.ts';
 import { type AgentExit, type AgentLog, runAgent } from '../agents/agent-process.ts';
-import type { ChosenAgent } from '../agents/choose-agents.ts';
+import { agentQuota, type ChosenAgent } from '../agents/choose-agents.ts';
 import { buildPrompt } from '../agents/prompt.ts';
 import { sumUsage } from '../agents/usage.ts';
 import type { Feature, Subtask } from '../files/feature.ts';
@@ -193,10 +194,11 @@ function stepOf(event: AgentEvent): string {
 
 function endOf(
   run: RunContext,
-  { name }: ChosenAgent,
+  agent: ChosenAgent,
   { exitCode, signal, errors }: AgentExit,
   { result, lastText }: AgentLog,
 ): AgentEnd {
+  const { name } = agent;
   const text = result?.text ?? lastText;
   if (exitCode === 0 && result?.ok !== false)
     return { said: result === undefined ? 'nothing' : 'done', text, failure: undefined };
@@ -208,6 +210,15 @@ function endOf(
         : `exited with status ${exitCode}`;
   const why = run.redact((exitCode === 0 ? text : errors || text) ?? '').trim();
   const message = `${name} ${how}${why === '' ? '.' : `: ${why}`}`;
+  // What it says of a limit may stand on either stream.
+  const said = `${errors}\n${text ?? ''}`;
+  const scope = agentQuota(agent);
+  const limit = limitInText(said, Date.now());
+  if (limit !== undefined)
+    return { said: 'nothing', text, failure: new RateLimitedError(message, { ...limit, scope }) };
+  const kind = outageInText(said);
+  if (kind !== undefined)
+    return { said: 'nothing', text, failure: new OutageError(message, { kind, scope }) };
   const reason = signal === undefined ? 'error' : 'crashed';
   return { said: 'nothing', text, failure: new ToolFailure(message, { reason }) };
 }

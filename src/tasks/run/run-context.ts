@@ -93,6 +93,8 @@ export interface SubtaskAttempt {
   isActive: boolean;
   /** Whether it repairs work that did not fit the project. Such attempts are not counted as retries. */
   isRepair: boolean;
+  /** Whether a limit of the agent, or an outage, ended it. Such attempts do not count. */
+  isRefused: boolean;
   /** The commit of its work, if that does not fit the project and another attempt may repair it. */
   repairable: string | undefined;
   /** How many subtasks of this run were merged when its worktree was made. */
@@ -135,6 +137,7 @@ export class AttemptLog {
       denied: [],
       isActive: false,
       isRepair: false,
+      isRefused: false,
       repairable: undefined,
       mergedBefore: 0,
       transcript: undefined,
