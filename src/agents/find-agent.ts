@@ -33,3 +33,9 @@ export function withProgram(command: AgentCommand, { program }: ChosenAgent): Ag
   if (program === undefined) return command;
   return { ...command, argv: [...program, ...command.argv.slice(1)] as [string, ...string[]] };
 }
+
+/** The quota that an agent uses: that of its account. Another program or environment may have another account. */
+export function agentQuota({ name, adapter, program, env }: ChosenAgent): string {
+  const isPlain = program === undefined && Object.keys(env).length === 0;
+  return `agent:${isPlain ? adapter.name : name}`;
+}

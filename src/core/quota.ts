@@ -213,5 +213,5 @@ export function checkQuotas(quota: unknown, toolName: string): readonly string[]
       'INVALID_VALUE',
       `quota must be 1 to ${MAX_ALTERNATIVES} names of at most ${MAX_NAME_LENGTH} characters, but it is ${show(quota)}.`,
     );
-  return [...new Set(list)];
+  return [...list];
 }

@@ -7,7 +7,7 @@ import { fileFailure } from '../../tools/builtin/refusal.ts';
 import { Roots } from '../../tools/builtin/roots.ts';
 import { defineTool } from '../../tools/define-tool.ts';
 import type { Tool } from '../../tools/tool.ts';
-import { agentOf } from '../find-agent.ts';
+import { agentOf, agentQuota } from '../find-agent.ts';
 import { answerCheck } from './answer.ts';
 import { ANSWER_FIELDS, ASK_FIELDS, answerFields } from './fields.ts';
 import { type AgentAccess, agentToAsk, questionAgent } from './question.ts';
@@ -46,6 +46,7 @@ export function askAgentTool(
 ): Tool<AskAgentInput, AskAgentResult> {
   const roots = new Roots(environment.roots, undefined, environment.protection);
   const { settings } = access;
+  const agentBy = (name = settings.agent) => (name === undefined ? undefined : agentOf(name, settings));
   return defineTool<AskAgentInput, AskAgentResult>({
     name: ASK_AGENT,
     description:
@@ -57,9 +58,12 @@ export function askAgentTool(
     retry: { maxRetries: 2 },
     // The agent waits for its model most of the time.
     resources: { cpu: 0.1, memoryMb: 200, io: 'low', network: true },
-    quota: ({ agent = settings.agent }) => (agent === undefined ? undefined : `agent:${agent}`),
-    cache: ({ agent = settings.agent, files, folder }) => {
-      const chosen = agent === undefined ? undefined : agentOf(agent, settings);
+    quota: ({ agent }) => {
+      const chosen = agentBy(agent);
+      return chosen && agentQuota(chosen);
+    },
+    cache: ({ agent, files, folder }) => {
+      const chosen = agentBy(agent);
       if (chosen === undefined) return undefined;
       const { name, adapter, model, program, env } = chosen;
       return {

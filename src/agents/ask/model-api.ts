@@ -1,7 +1,8 @@
 import type { ModelSettings } from '../../config/config.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { printableLine } from '../../core/printable-text.ts';
-import { OutageError, RateLimitedError } from '../../engine/tool-failure.ts';
+import { type LimitReport, OutageError, RateLimitedError } from '../../engine/tool-failure.ts';
+import { resetInText, retryAfterMs } from '../../tools/limit-text.ts';
 import { asCount, asFieldList, asFields, asString, type JsonFields } from '../agent-output.ts';
 import { type Rejected, rejectionText, type Said } from './answer.ts';
 
@@ -22,6 +23,8 @@ export interface ModelResponse {
 const ANTHROPIC_VERSION = '2023-06-01';
 const MILLION = 1_000_000;
 const MAX_SHOWN_LENGTH = 500;
+/** An error is short. */
+const MAX_READ = 10_000;
 const CUT_OFF = 'The answer was cut off because it is too long. Answer more briefly.';
 
 /** What a model's limits are known by. */
@@ -116,26 +119,19 @@ function modelFailure(name: string, response: ModelResponse): Error {
     return new OutageError(message, { kind: 'billing', scope });
   if (status === 401 || status === 403) return new OutageError(message, { kind: 'auth', scope });
   if (status === 429 || status === 503 || status === 529) {
-    const retryAfterMs = retryAfterOf(response, said);
-    return new RateLimitedError(message, { scope, ...(retryAfterMs !== undefined && { retryAfterMs }) });
+    return new RateLimitedError(message, { scope, ...limitOf(response) });
   }
   return failed(message, status >= 500 || status === 408);
 }
 
-/** How long the server asks to wait: in a header, or in the words that some put into the message. */
-function retryAfterOf({ headers }: ModelResponse, said: string): number | undefined {
+/** How long the server asks to wait: in a header, or in the words of its error. */
+function limitOf({ headers, body }: ModelResponse): Pick<LimitReport, 'retryAfterMs' | 'resetAt'> {
+  const now = Date.now();
   const ms = Number(headers.get('retry-after-ms') ?? Number.NaN);
-  if (ms >= 0) return ms;
-  const header = headers.get('retry-after');
-  if (header !== null) {
-    const seconds = Number(header);
-    const at = Number.isNaN(seconds) ? Date.parse(header) - Date.now() : seconds * 1000;
-    if (!Number.isNaN(at)) return Math.max(0, at);
-  }
-  const [, amount, unit] =
-    /(?:try again|retry) in (\d+(?:\.\d+)?) ?(ms|s|seconds?|m|minutes?)\b/i.exec(said) ?? [];
-  if (amount === undefined) return undefined;
-  return Number(amount) * (unit === 'ms' ? 1 : unit!.startsWith('m') ? 60_000 : 1000);
+  const wait = ms >= 0 ? ms : retryAfterMs(headers.get('retry-after'), now);
+  if (wait !== undefined) return { retryAfterMs: wait };
+  const resetAt = resetInText(body.slice(0, MAX_READ), now);
+  return resetAt === undefined ? {} : { resetAt };
 }
 
 function failed(message: string, retryable: boolean): VolleyError {

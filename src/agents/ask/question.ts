@@ -6,14 +6,14 @@ import { requireUnchanged, type WorkspaceTrust } from '../../config/trust.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { nearest } from '../../core/nearest.ts';
 import { printableLine } from '../../core/printable-text.ts';
-import { ToolFailure } from '../../engine/tool-failure.ts';
 import type { Launcher } from '../../runners/process/launcher.ts';
 import { startProblem } from '../../runners/process/shell-limits.ts';
 import type { Spending } from '../../runners/runner.ts';
 import type { JsonSchema } from '../../tools/schema.ts';
 import type { AgentEvent, AgentUsage } from '../adapter.ts';
 import { ADAPTER_NAMES, wholeOutputReader } from '../adapters.ts';
-import { type AgentExit, type AgentLog, runAgent } from '../agent-process.ts';
+import { agentFailure } from '../agent-failure.ts';
+import { type AgentLog, runAgent } from '../agent-process.ts';
 import { agentOf, type ChosenAgent, withProgram } from '../find-agent.ts';
 import { sumUsage } from '../usage.ts';
 import {
@@ -153,7 +153,7 @@ async function askOnce(
       },
       log,
     );
-    const failure = failureOf(agent, exit, log);
+    const failure = agentFailure(agent, exit, log);
     if (failure !== undefined) throw failure;
     return {
       said: { text: log.result?.text ?? log.lastText ?? '', ...spendingOf(log.usage) },
@@ -179,24 +179,6 @@ function promptText({ prompt, files, schema }: Question, rejected: Rejected | un
 
 function spendingOf({ inputTokens = 0, outputTokens = 0, costUsd }: AgentUsage): Spending {
   return { inputTokens, outputTokens, ...(costUsd !== undefined && { costUsd }) };
-}
-
-function failureOf(
-  { name }: ChosenAgent,
-  { exitCode, signal, errors }: AgentExit,
-  { result, lastText }: AgentLog,
-): ToolFailure | undefined {
-  if (exitCode === 0 && result?.ok !== false) return undefined;
-  const how =
-    signal !== undefined
-      ? `was terminated by ${signal}`
-      : exitCode === 0
-        ? 'reported a failure'
-        : `exited with status ${exitCode}`;
-  const text = result?.text ?? lastText ?? '';
-  const why = (exitCode === 0 ? text : errors || text).trim();
-  const message = `${name} ${how}${why === '' ? '.' : `: ${why}`}`;
-  return new ToolFailure(message, { reason: signal === undefined ? 'error' : 'crashed' });
 }
 
 function stepOf(event: AgentEvent): string {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import type { ChosenAgent } from '../../agents/find-agent.ts';
 import { oneLine } from '../../batch/text.ts';
 import { listText } from '../../core/words.ts';
 import { ToolFailure } from '../../engine/tool-failure.ts';
@@ -12,7 +13,6 @@ import { patternMatcher } from '../plan/deliverables.ts';
 import { type Evidence, failedChecks, verifySubtask } from '../verify/verify.ts';
 import type { DeliveryGuard, MergedPlace, Workspace } from '../workspace/workspace.ts';
 import { type AgentEnd, callAgent } from './call-agent.ts';
-import type { ChosenAgent } from '../../agents/find-agent.ts';
 import { claimNameOf, type RunContext, type SubtaskAttempt } from './run-context.ts';
 import type { TranscriptWriter } from './transcript.ts';
 

@@ -212,7 +212,7 @@ function subtaskReport(
     conflicts: (last?.conflicts ?? []).slice(0, MAX_PATHS),
     branch: last?.branch ?? null,
     kept: last?.kept ?? null,
-    attempts: attempts.length,
+    attempts: attempts.filter(({ isRefused }) => !isRefused).length,
     attempt_reports: attempts.map((record) => attemptReport(seq, record)),
     forced: now?.status === 'completed' ? (now.forced ?? null) : null,
     duration_ms: sum(attempts.map(({ startedAt, endedAt }) => endedAt - startedAt)),

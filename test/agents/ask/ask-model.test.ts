@@ -117,12 +117,12 @@ test('an Anthropic model is asked in its own way', async () => {
   });
 });
 
-test('a rate limit is waited for', async () => {
+test('a rate limit is waited for, and uses no attempt', async () => {
   const limited = failing(429, { error: { message: 'slow down' } }, { 'retry-after-ms': '1' });
-  const { heard, url } = await model([limited, chat('ok')]);
+  const { heard, url } = await model([limited, limited, limited, limited, chat('ok')]);
   const ask = await asking(settings(url));
   expect(await ask({ prompt: 'Hello' })).toMatchObject({ status: 'completed', value: { answer: 'ok' } });
-  expect(heard).toHaveLength(2);
+  expect(heard).toHaveLength(5);
 });
 
 test.each([
@@ -213,7 +213,10 @@ test('a budget stops new calls and leaves the rest open, over all runs', async (
   });
   expect(JSON.parse((await run('0.009')).stdout).data).toMatchObject({ counts: { completed: 3, open: 3 } });
   expect(heard).toHaveLength(3);
-  expect(JSON.parse((await run('1')).stdout).data).toMatchObject({ counts: { completed: 6 }, succeeded: true });
+  expect(JSON.parse((await run('1')).stdout).data).toMatchObject({
+    counts: { completed: 6 },
+    succeeded: true,
+  });
   expect(heard).toHaveLength(6);
 });
 
