@@ -13,6 +13,7 @@ const LAYERS = [
   'tools',
   'config',
   'coordinator',
+  'agents',
   'cluster',
   'store',
   'batch',

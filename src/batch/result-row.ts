@@ -1,6 +1,7 @@
 import { isGroup, type TaskRecord } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import type { TaskCounts } from './counts.ts';
+import { spendingFields } from './spending.ts';
 
 /** A task and how it ended, without its result. */
 export interface ResultRow {
@@ -16,6 +17,10 @@ export interface ResultRow {
   /** Only if its last attempt was measured in processes: the peak of its memory, and its CPU time. */
   readonly memory_mb?: number;
   readonly cpu_ms?: number;
+  /** Only if it called models or agents: what that cost, over all attempts. */
+  readonly input_tokens?: number;
+  readonly output_tokens?: number;
+  readonly cost_usd?: number;
   /** Only of failed tasks. */
   readonly reason: string | null;
   readonly code: string | null;
@@ -57,6 +62,7 @@ export function rowOf(record: TaskRecord): ResultRow {
     ended_at: timeOf(endedAt),
     duration_ms: record.durationMs ?? null,
     ...usageFields(record),
+    ...costFields(record),
     reason: reason ?? null,
     code: code ?? null,
     message: message ?? null,
@@ -75,6 +81,14 @@ export function usageFields({ usage }: TaskRecord): { memory_mb?: number; cpu_ms
     ...(memoryMb !== undefined && { memory_mb: Math.ceil(memoryMb) }),
     ...(cpuMs !== undefined && { cpu_ms: Math.round(cpuMs) }),
   };
+}
+
+function costFields({
+  spending,
+}: TaskRecord): Pick<ResultRow, 'input_tokens' | 'output_tokens' | 'cost_usd'> {
+  if (spending === undefined) return {};
+  const { calls: _, ...fields } = spendingFields(spending);
+  return fields;
 }
 
 /** Returns the beginning of a result as JSON, and whether it is complete. */

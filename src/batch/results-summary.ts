@@ -9,6 +9,7 @@ import { itemNoun } from './group-text.ts';
 import { hintText } from './hints.ts';
 import { beginOfResult, itemCountsOf } from './result-row.ts';
 import { returnedBy } from './returned.ts';
+import { spendingFields, spendingText } from './spending.ts';
 import { linesText, oneLine, taskText } from './text.ts';
 
 const MAX_CAUSES = 8;
@@ -30,7 +31,7 @@ interface Cause {
 /** Summarizes a batch of any size in a few lines. */
 export async function summaryOf(
   store: Store,
-  { name: batch, counts, cached }: Pick<BatchRecord, 'name' | 'counts' | 'cached'>,
+  { name: batch, counts, cached, spending }: Pick<BatchRecord, 'name' | 'counts' | 'cached' | 'spending'>,
   statuses: readonly TaskStatus[] = ENDED,
 ): Promise<ActionResult> {
   // Most tasks of a large batch have completed, and need not be read.
@@ -51,6 +52,7 @@ export async function summaryOf(
     text: linesText(
       returned?.text,
       `The batch "${batch}" has ${countsText(counts, 'task', cached)}.`,
+      spending && `Models and agents: ${spendingText(spending)}.`,
       causes.length === 0 ? undefined : 'Not completed, by cause:',
       causes.map(({ count, text, examples }) => `- ${count} × ${text} (${examples.join(', ')})`),
       slowest.length === 0 ? undefined : 'Slowest:',
@@ -67,6 +69,7 @@ export async function summaryOf(
       ...returned?.data,
       counts,
       ...(cached > 0 && { cached }),
+      ...(spending !== undefined && { spending: spendingFields(spending) }),
       causes: causes.map(({ status, reason, text, count, examples }) => ({
         status,
         reason,

@@ -1,5 +1,7 @@
+import { scopeText } from '../core/explanation-text.ts';
 import type { TimeLeft } from '../core/predict.ts';
 import { roundedText, spanText } from '../core/words.ts';
+import { clockText } from '../engine/clock.ts';
 import type { BatchRecord } from '../store/records.ts';
 import type { ActionResult } from './answer.ts';
 import { type BatchContext, unknownBatch } from './context.ts';
@@ -7,6 +9,7 @@ import { countsText, endedOf, hasSucceeded } from './counts.ts';
 import { hintText } from './hints.ts';
 import { holderText } from './run/holder-requests.ts';
 import type { FailedTask, RunningTask } from './run/monitor.ts';
+import { spendingFields, spendingText } from './spending.ts';
 import { explainTask } from './task-report.ts';
 import { linesText, oneLine, runProblemText, taskText } from './text.ts';
 import { type BatchView, MAX_RUNNING, readView } from './view.ts';
@@ -65,7 +68,9 @@ export function statusText(view: BatchView, waiting: readonly WaitingTask[], isD
   const failures = view.lastFailures.slice(0, failuresShown(view, isDetailed));
   return linesText(
     `The batch "${view.name}" ${stateText(view)}. ${percentText(view)} done; ${countsText(view.counts, 'task', view.cached)}.`,
+    view.spending && `Models and agents: ${spendingText(view.spending)}.`,
     speedText(view),
+    ...pauseTexts(view),
     section(`Running now (${runningNow(view)}):`, [
       ...running.map(runningText),
       ...(more > 0 ? [`and ${more} more`] : []),
@@ -78,6 +83,16 @@ export function statusText(view: BatchView, waiting: readonly WaitingTask[], isD
   );
 }
 
+/** `Paused until 15:30: codex reached its limit.` */
+export function pauseTexts({ pauses }: BatchView): string[] {
+  return pauses
+    .slice(0, FEW)
+    .map(
+      ({ scope, until }) =>
+        `Paused until ${clockText(until, Date.now())}: ${scopeText(scope)} reached its limit.`,
+    );
+}
+
 /** The data of `status` and `watch`. */
 export function statusData(view: BatchView, waiting: readonly WaitingTask[], isDetailed: boolean): object {
   const { counts, total, timeLeft, holder } = view;
@@ -87,6 +102,7 @@ export function statusData(view: BatchView, waiting: readonly WaitingTask[], isD
     total,
     counts,
     ...(view.cached > 0 && { cached: view.cached }),
+    ...(view.spending !== undefined && { spending: spendingFields(view.spending) }),
     done: endedOf(counts),
     percent: Math.floor(view.progress * 1000) / 10,
     ...(view.ratePerSecond !== undefined && { rate_per_second: Number(roundedText(view.ratePerSecond)) }),
@@ -98,6 +114,9 @@ export function statusData(view: BatchView, waiting: readonly WaitingTask[], isD
       },
     }),
     ...(view.maxConcurrency !== undefined && { max_concurrent: view.maxConcurrency }),
+    ...(view.pauses.length > 0 && {
+      paused: view.pauses.map(({ scope, until }) => ({ scope, until: timeText(until) })),
+    }),
     running: runningShown(view, isDetailed).map(runningData),
     ...(moreRunning(view, isDetailed) > 0 && { more_running: moreRunning(view, isDetailed) }),
     last_failures: view.lastFailures.slice(0, failuresShown(view, isDetailed)).map(failureData),
@@ -209,8 +228,13 @@ function seconds(ms: number): number {
 }
 
 /** Describes a batch that is not running. */
-export function endText(record: BatchRecord, problem: unknown): ActionResult {
-  const { name, counts, cached, hasFailures } = record;
+export function endText(
+  record: BatchRecord,
+  problem: unknown,
+  /** Why it stopped by itself, if it did. */
+  stopReason?: string,
+): ActionResult {
+  const { name, counts, cached, hasFailures, spending } = record;
   const { open, running } = counts;
   const remedy = hasFailures ? hintText('retryFailed') : undefined;
   // A run that gave up reports its problem. One without a problem has died.
@@ -228,7 +252,9 @@ export function endText(record: BatchRecord, problem: unknown): ActionResult {
   return {
     text: linesText(
       problem === undefined ? undefined : runProblemText(problem),
+      stopReason,
       `The batch "${name}" ${state}. It has ${countsText(counts, 'task', cached)}.`,
+      spending && `Models and agents: ${spendingText(spending)}.`,
       remedy,
       left,
     ),
@@ -237,6 +263,8 @@ export function endText(record: BatchRecord, problem: unknown): ActionResult {
       state: 'idle',
       counts,
       ...(cached > 0 && { cached }),
+      ...(spending !== undefined && { spending: spendingFields(spending) }),
+      ...(stopReason !== undefined && { stopped: stopReason }),
       succeeded: hasSucceeded(record),
       ...(problem !== undefined && { problem: runProblemText(problem) }),
     },

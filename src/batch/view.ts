@@ -6,7 +6,7 @@ import { endedOf, type TaskCounts, totalOf } from './counts.ts';
 import { doneText } from './group-text.ts';
 import { itemCountsOf } from './result-row.ts';
 import type { BatchRun } from './run/batch-run.ts';
-import type { FailedTask, RunningTask } from './run/monitor.ts';
+import type { FailedTask, QuotaPause, RunningTask } from './run/monitor.ts';
 import type { BatchRuns } from './run/runs.ts';
 import { runProblemText } from './text.ts';
 
@@ -19,6 +19,7 @@ export interface BatchView {
   readonly total: number;
   /** How many completed tasks have a result from the cache. */
   readonly cached: number;
+  readonly spending: BatchRecord['spending'];
   /** See {@link BatchRecord}. */
   readonly hasFailures: boolean;
   /** The share of the work that is done, 0 to 1: ended tasks, and the reported progress of running ones. */
@@ -36,6 +37,8 @@ export interface BatchView {
   readonly maxConcurrency: number | undefined;
   /** The other process that runs it. */
   readonly holder: LeaseHolder | undefined;
+  /** The quotas that are used up, if this process runs it: what needs them waits until then. */
+  readonly pauses: readonly QuotaPause[];
   /** Why its last run in this process ended early. */
   readonly problem: string | undefined;
 }
@@ -48,14 +51,14 @@ const MAX_FAILURES = 10;
 export function standingOf(
   record: BatchRecord,
   { runs }: { readonly runs: BatchRuns },
-): Pick<BatchView, 'state' | 'counts' | 'total' | 'cached' | 'hasFailures' | 'progress'> {
-  const { name, cached, hasFailures } = record;
+): Pick<BatchView, 'state' | 'counts' | 'total' | 'cached' | 'spending' | 'hasFailures' | 'progress'> {
+  const { name, cached, spending, hasFailures } = record;
   const run = runs.current(name);
   const counts = run === undefined ? record.counts : currentCounts(record.counts, run);
   const total = totalOf(counts);
   const done = Math.min(total, endedOf(counts) + (run?.partial() ?? 0));
   const state = stateOf(run, runs.otherHolder(record));
-  return { state, counts, total, cached, hasFailures, progress: total === 0 ? 0 : done / total };
+  return { state, counts, total, cached, spending, hasFailures, progress: total === 0 ? 0 : done / total };
 }
 
 /**
@@ -125,6 +128,7 @@ function viewOf(
     endedAt,
     maxConcurrency: run?.maxConcurrency,
     holder,
+    pauses: run?.pauses() ?? [],
     problem: problem === undefined ? undefined : runProblemText(problem),
   };
 }

@@ -8,7 +8,7 @@ import type { RemoteCall, RemoteRunner } from '../coordinator/remote-runner.ts';
 import { VolleyError } from '../core/errors.ts';
 import type { Labels } from '../core/labels.ts';
 import { type PlacementRule, WorkerPlacement } from '../core/placement.ts';
-import { ToolFailure } from '../engine/tool-failure.ts';
+import { checkedLimit, checkedOutage, ToolFailure } from '../engine/tool-failure.ts';
 import type { RunnerTask } from '../runners/runner.ts';
 import type { Tool } from '../tools/tool.ts';
 import { Artifacts } from './artifacts.ts';
@@ -469,9 +469,12 @@ function lost(worker: string): ToolFailure {
   });
 }
 
-function failureOf({ reason, retryable, error }: Extract<RemoteOutcome, { status: 'failed' }>): ToolFailure {
+function failureOf(outcome: Extract<RemoteOutcome, { status: 'failed' }>): ToolFailure {
+  const { reason, retryable, error } = outcome;
   const { name, message, code } = error;
-  const failure = new ToolFailure(message, { reason, retryable });
+  const [limit, outage] = [checkedLimit(outcome.limit), checkedOutage(outcome.outage)];
+  const why = { ...(limit !== undefined && { limit }), ...(outage !== undefined && { outage }) };
+  const failure = new ToolFailure(message, { reason, retryable, ...why });
   failure.name = name;
   if (code !== undefined) Object.assign(failure, { code });
   return failure;

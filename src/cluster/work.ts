@@ -2,6 +2,8 @@ import type { ResourceRequirements } from '../core/demand.ts';
 import type { FailureReason } from '../core/failure.ts';
 import type { Labels } from '../core/labels.ts';
 import type { WorkerSpec } from '../core/placement.ts';
+import type { LimitHit } from '../core/quota.ts';
+import type { OutageReport } from '../engine/tool-failure.ts';
 import type { Shipped } from './artifacts.ts';
 
 /** What a worker offers, announced with every heartbeat. */
@@ -31,6 +33,9 @@ export type RemoteOutcome =
       readonly reason: FailureReason;
       readonly retryable: boolean;
       readonly error: { readonly name: string; readonly message: string; readonly code?: string };
+      /** Set if a quota was used up. Without times of day, because clocks differ. */
+      readonly limit?: LimitHit;
+      readonly outage?: OutageReport;
     }
   | { readonly status: 'cancelled' };
 

@@ -8,6 +8,7 @@ import { VolleyError } from '../core/errors.ts';
 import type { Labels } from '../core/labels.ts';
 import type { WorkerSpec } from '../core/placement.ts';
 import { reasonText } from '../core/words.ts';
+import { limitHit } from '../engine/tool-failure.ts';
 import { scriptEntry } from '../runners/entry.ts';
 import { fromWireError, type WireError } from '../runners/wire-error.ts';
 import { Artifacts } from './artifacts.ts';
@@ -84,6 +85,8 @@ export class ClusterWorker {
     const workerData: WorkerLinkOptions = { settings, name, offer, ...(times !== undefined && { times }) };
     const thread = new Thread(ENTRY.url, { workerData, execArgv: [...ENTRY.execArgv] });
     const worker = new ClusterWorker(thread, options);
+    // The coordinator pauses for all workers.
+    tools.engine.ignoreQuotas();
     try {
       await worker.ready();
     } catch (error) {
@@ -192,9 +195,11 @@ export class ClusterWorker {
         };
       }
       case 'failed': {
-        const { name, message, code } = result.error;
+        const { name, message, code, outage } = result.error;
         const error = { name, message, ...(code !== undefined && { code }) };
-        return { status: 'failed', reason: result.reason, retryable: name !== 'VolleyError', error };
+        const limit = limitHit(result.error.limit, Date.now());
+        const why = { ...(limit !== undefined && { limit }), ...(outage !== undefined && { outage }) };
+        return { status: 'failed', reason: result.reason, retryable: name !== 'VolleyError', error, ...why };
       }
       default:
         return { status: 'cancelled' };

@@ -46,6 +46,9 @@ export interface VolleyConfig {
   readonly mcp: McpSettings;
   readonly mcpServer: McpServeSettings;
   readonly tasks: TaskSettings;
+  readonly askAgent: CamelKeys<Settings['tools']['ask_agent']>;
+  /** By the names that calls use. */
+  readonly models: Readonly<Record<string, ModelSettings>>;
 }
 
 /** Engine settings. */
@@ -197,6 +200,9 @@ export type TaskBudget = Settings['tasks']['budget'];
 /** An agent that subtasks can be delegated to. */
 export type AgentSettings = Settings['tasks']['agents'][string];
 
+/** A model that `ask_model` can ask. */
+export type ModelSettings = CamelKeys<Settings['models'][string]>;
+
 /** The defaults. */
 const NOT_NEEDED: WorkspaceTrust = {
   status: 'not-needed',
@@ -220,7 +226,7 @@ export function toConfig(
   trust: WorkspaceTrust = NOT_NEEDED,
 ): VolleyConfig {
   const { limits, tools, processes, store, cluster, server, tasks } = settings;
-  const { files, http_request: http, shell, ...toolSettings } = tools;
+  const { files, http_request: http, shell, ask_agent: askAgent, ...toolSettings } = tools;
   const { sandbox, learn_usage: learnUsage, ...processLimits } = processes;
   const { certificate, key } = server.tls;
   const [program, ...programArguments] = shell.program;
@@ -290,6 +296,8 @@ export function toConfig(
       budget: tasks.budget,
       agents: tasks.agents,
     },
+    askAgent,
+    models: Object.fromEntries(Object.entries(settings.models).map(([name, one]) => [name, camelKeys(one)])),
   };
 }
 

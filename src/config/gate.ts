@@ -43,6 +43,7 @@ const TUNING: readonly Path[] = [
 const WHOLE: readonly Path[] = [
   ['mcp', 'servers', '*'],
   ['tasks', 'agents', '*'],
+  ['models', '*'],
   ['server', 'tokens', '*'],
   ['server', 'tls'],
 ];

@@ -182,6 +182,12 @@ const defaultsSection = table('Defaults for calls if neither the caller nor the 
     max: MAX_SPAN_MS,
   }),
   retry: retry,
+  max_outages: wholeNumber({
+    does: 'How many calls of a batch in a row may fail for the same outside reason, such as no network or a refused key. Then the batch stops and leaves the rest open. 0: never.',
+    default: 5,
+    min: 0,
+    max: 1000,
+  }),
 });
 
 /** The most that is kept in memory of one file, response, output or result. */
@@ -201,6 +207,11 @@ const files = table('The tools `read_file`, `write_file`, `list_directory` and `
     max: 1_000_000,
   }),
 });
+
+const askAgent = table(
+  'The tool `ask_agent`, which asks coding agents. `[tasks.agents.NAME]` configures them; the other settings of `[tasks]` that limit agents apply, too.',
+  { enabled: flag({ does: 'Whether the tool exists.', default: false }) },
+);
 
 const httpRequest = table('The tool `http_request`.', {
   enabled: flag({ does: 'Whether the tool exists.', default: false }),
@@ -319,6 +330,7 @@ const toolsSection = table('Which tools exist and what they may access.', {
   files: files,
   http_request: httpRequest,
   shell: shell,
+  ask_agent: askAgent,
 });
 
 const threadsSection = table('Tools with `isolation: "thread"`.', {
@@ -869,6 +881,55 @@ const tasksSection = table('`volley tasks run`: agents that work on the subtasks
   agents: tables(SHORT_NAME, agent),
 });
 
+/** The reference to an API key. */
+export const MODEL_KEY = /^env:([A-Za-z_][A-Za-z0-9_]*)$/;
+
+const price = (does: string): Setting<number | undefined> => ({
+  default: undefined,
+  schema: ({ z }) =>
+    z.number().min(0).max(1_000_000).optional().meta({ description: does, defaultText: 'unknown' }),
+});
+
+const model = table(
+  'A model that the tool `ask_model` can ask, by the name that calls use. The tool exists if there is at least one.',
+  {
+    url: requiredText(
+      'The base URL of the API, such as `https://api.openai.com/v1` or `https://api.anthropic.com`.',
+      2048,
+      (url) =>
+        URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)
+          ? undefined
+          : 'must be an address such as "https://api.openai.com/v1"',
+    ),
+    api: choice(['openai', 'anthropic'], {
+      does: 'The API: `openai` for chat completions, which most servers offer, or `anthropic` for messages.',
+      default: 'openai',
+    }),
+    model: requiredText("The API's name for the model.", 256, (name) =>
+      name === '' ? 'must not be empty' : undefined,
+    ),
+    key: requiredText(
+      'The environment variable with the API key, as `"env:NAME"`. `""` sends none.',
+      256,
+      (key) => (key === '' || MODEL_KEY.test(key) ? undefined : 'must be "env:NAME", or "" for no key'),
+    ),
+    max_tokens: wholeNumber({
+      does: 'The most tokens of an answer.',
+      default: 8192,
+      min: 1,
+      max: 10_000_000,
+    }),
+    timeout_ms: wholeNumber({
+      does: 'How long one request may take.',
+      default: 300_000,
+      min: 1,
+      max: MAX_SPAN_MS,
+    }),
+    input_cost: price('US dollars for a million input tokens. Budgets in dollars need both prices.'),
+    output_cost: price('US dollars for a million output tokens.'),
+  },
+);
+
 /**
  * The schema of `volley.toml`: types, valid values, descriptions and defaults. Validation, documentation and the JSON
  * Schema for editors derive from it. It loads no package, so that it is cheap without a file.
@@ -888,6 +949,7 @@ export const SECTIONS = {
   mcp: mcpSection,
   mcp_server: mcpServerSection,
   tasks: tasksSection,
+  models: tables(SHORT_NAME, model),
 };
 
 /** The content of the file, validated and with defaults filled in. */

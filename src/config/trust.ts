@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
+import { ASK_MODEL } from '../core/ask-tools.ts';
 import { VolleyError } from '../core/errors.ts';
 import { show } from '../core/numbers.ts';
 import { shellQuote } from '../core/shell-quote.ts';
@@ -171,6 +172,7 @@ export function untrustedTool(
   isUnlikeOthers: boolean,
 ): VolleyError | undefined {
   const bringing = [`mcp.servers.${String(name).split('.', 1)[0]}`, `tools.${name}.enabled`];
+  if (name === ASK_MODEL) bringing.push(...trust.waiting.filter((one) => one.startsWith('models.')));
   // A name close to that of an existing tool is probably a typo.
   if (isUnlikeOthers) bringing.push('tools.modules');
   const settings = trust.waiting.filter((setting) => bringing.includes(setting));

@@ -21,6 +21,7 @@ export interface CallOptions {
   readonly conflictsWith: readonly string[];
   readonly stallMs: number | undefined;
   readonly deadlineMs: number | undefined;
+  readonly quota: string | readonly string[] | undefined;
 }
 
 /** For calls without options of their own. The key is the list of conflicts: a registry keeps one for each tool. */
@@ -60,6 +61,7 @@ function mergeOptions(
     conflictsWith,
     stallMs: call.stallMs ?? tool.stallMs,
     deadlineMs: call.deadlineMs,
+    quota: typeof tool.quota === 'function' ? undefined : tool.quota,
   };
 }
 
@@ -93,6 +95,19 @@ function joinLocks(
   if (!Array.isArray(first) || !Array.isArray(second))
     return first === undefined || second !== undefined ? {} : { [field]: first };
   return { [field]: [...new Set([...first, ...second])] };
+}
+
+/** The options of a call whose input is known. */
+export function withQuota(options: CallOptions, { name, quota }: Tool, input: unknown): CallOptions {
+  if (typeof quota !== 'function') return options;
+  try {
+    return { ...options, quota: quota(input) };
+  } catch (error) {
+    throw new VolleyError(
+      'INVALID_TOOL',
+      `The quota of ${name} could not be computed from its input: ${reasonText(error)}`,
+    );
+  }
 }
 
 function computeNeeds(tool: Tool, input: unknown): ResourceRequirements {
@@ -130,5 +145,6 @@ export function preparing(options: CallOptions): CallOptions {
     timeoutMs: Number.POSITIVE_INFINITY,
     stallMs: undefined,
     retry: NO_RETRIES,
+    quota: undefined,
   };
 }

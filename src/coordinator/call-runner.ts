@@ -9,11 +9,11 @@ import type { ExecutionHandle } from '../engine/handle.ts';
 import { type Outcome, renameError } from '../engine/outcome.ts';
 import type { Report, TaskContext } from '../engine/task.ts';
 import { isToolFailure, ToolFailure } from '../engine/tool-failure.ts';
-import type { ProcessUsage, RunnerCall, RunnerTask } from '../runners/runner.ts';
+import type { ProcessUsage, RunnerCall, RunnerTask, Spending } from '../runners/runner.ts';
 import { evaluate } from '../script/evaluate.ts';
 import type { Tool } from '../tools/tool.ts';
 import { checkArguments, checkResult } from './arguments.ts';
-import { resolveNeeds, resolveOptions } from './call-options.ts';
+import { resolveNeeds, resolveOptions, withQuota } from './call-options.ts';
 import { ReportedError } from './errors.ts';
 import type { ReadyCall } from './plan.ts';
 import type { Redactor } from './redaction/redactor.ts';
@@ -36,6 +36,8 @@ export interface AttemptObserver {
   reported(progress: number | undefined, step: string | undefined): void;
   /** Called with what the attempt used in processes. */
   measured(usage: ProcessUsage): void;
+  /** Called with what each call of a model or an agent cost. */
+  spent(spending: Spending): void;
 }
 
 interface AttemptOptions {
@@ -106,13 +108,14 @@ export class CallRunner {
   ): Promise<unknown> {
     try {
       const ready = planned.tool.later === undefined ? planned : await this.withTool(planned, task);
-      const { stallMs, deadlineMs, ...options } = ready.options;
-      const input = await inputOf(ready, task, results, options.timeoutMs);
+      const input = await inputOf(ready, task, results, ready.options.timeoutMs);
+      const { stallMs, deadlineMs, quota, ...options } = withQuota(ready.options, ready.tool, input);
       const needs = resolveNeeds(ready.call, ready.tool, input);
       const child = task.submit(
         {
           ...options,
           ...(stallMs !== undefined && { stallMs }),
+          ...(quota !== undefined && { quota }),
           ...on?.(ready),
           group,
           resources: needs,
@@ -257,6 +260,10 @@ class RedactedTask implements RunnerTask {
     return this.task.signal;
   }
 
+  get quota(): string {
+    return this.task.quota;
+  }
+
   get began(): TaskContext['began'] {
     return this.task.began;
   }
@@ -268,6 +275,10 @@ class RedactedTask implements RunnerTask {
   measured(usage: ProcessUsage): void {
     this.task.used(attemptUsage(usage));
     this.observer?.measured(usage);
+  }
+
+  spent(spending: Spending): void {
+    this.observer?.spent(spending);
   }
 
   get onStop(): TaskContext['onStop'] {
@@ -354,7 +365,10 @@ function childValue(outcome: Outcome, { id, call }: ReadyCall): unknown {
       return outcome.value;
     case 'failed': {
       const { error, reason } = outcome;
-      if (error instanceof ReportedError) throw error;
+      if (error instanceof ReportedError && error.limit === undefined) throw error;
+      // A limit was waited for already, as often as it may be.
+      if (error instanceof ReportedError)
+        throw Object.assign(new ToolFailure(error.message, { reason, cause: error }), { name: error.name });
       const cause = renameError(error, call.name, () => id);
       throw new ToolFailure((cause as Error).message, { reason, cause });
     }

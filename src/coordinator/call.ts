@@ -7,6 +7,7 @@ import { show } from '../core/numbers.ts';
 import type { Priority } from '../core/priority.ts';
 import type { RetryOptions } from '../core/retry.ts';
 import type { DependencyPolicy } from '../core/terms.ts';
+import type { LimitReport, OutageReport } from '../engine/tool-failure.ts';
 
 /** How many characters the id of a call may have. */
 export const MAX_CALL_ID_LENGTH = 128;
@@ -56,6 +57,9 @@ export interface CallError {
   readonly message: string;
   readonly code?: string;
   readonly stack?: string;
+  /** What it says of a quota that is used up, or of a reason that other calls share. */
+  readonly limit?: LimitReport;
+  readonly outage?: OutageReport;
 }
 
 /** How a call ended. */

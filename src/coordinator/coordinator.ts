@@ -187,6 +187,11 @@ export class ParallelToolCoordinator implements AsyncDisposable {
   }
 
   /** @internal */
+  get maxOutages(): number {
+    return this.config.defaults.maxOutages;
+  }
+
+  /** @internal */
   hasInternal(name: string): boolean {
     return this.registry.hasInternal(name);
   }

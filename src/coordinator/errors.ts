@@ -1,6 +1,6 @@
 import { VolleyError } from '../core/errors.ts';
 import type { FailureReason } from '../core/failure.ts';
-import { isToolFailure, ToolFailure } from '../engine/tool-failure.ts';
+import { checkedLimit, checkedOutage, isToolFailure, ToolFailure } from '../engine/tool-failure.ts';
 import type { CallError } from './call.ts';
 import type { Redactor } from './redaction/redactor.ts';
 
@@ -13,11 +13,15 @@ export class ReportedError extends ToolFailure {
 
   constructor(thrown: unknown, redactor: Redactor, reason?: FailureReason) {
     const { name, message, stack, code } = partsOf(thrown);
+    const limit = isToolFailure(thrown) ? checkedLimit(read(thrown, 'limit')) : undefined;
+    const outage = isToolFailure(thrown) ? checkedOutage(read(thrown, 'outage')) : undefined;
     super(redactor.text(message), {
       reason: reason ?? (isToolFailure(thrown) ? thrown.reason : 'error'),
       retryable: isRetryable(thrown),
       ...(isToolFailure(thrown) && thrown.memoryMb !== undefined && { memoryMb: thrown.memoryMb }),
       isLost: isToolFailure(thrown) && thrown.isLost,
+      ...(limit !== undefined && { limit: withoutSecrets(limit, redactor) }),
+      ...(outage !== undefined && { outage: withoutSecrets(outage, redactor) }),
     });
     this.name = redactor.text(name);
     this.code = code === undefined ? undefined : redactor.text(code);
@@ -25,9 +29,13 @@ export class ReportedError extends ToolFailure {
   }
 }
 
+function withoutSecrets<T extends { readonly scope?: string }>(report: T, redactor: Redactor): T {
+  return report.scope === undefined ? report : { ...report, scope: redactor.text(report.scope) };
+}
+
 /** An error as data, for a result. */
 export function toCallError(thrown: unknown, redactor: Redactor): CallError {
-  const { name, message, code, stack } = isA(thrown, ReportedError)
+  const { name, message, code, stack, limit, outage } = isA(thrown, ReportedError)
     ? thrown
     : new ReportedError(thrown, redactor);
   return {
@@ -35,6 +43,8 @@ export function toCallError(thrown: unknown, redactor: Redactor): CallError {
     message,
     ...(code !== undefined && { code }),
     ...(stack !== undefined && { stack }),
+    ...(limit !== undefined && { limit }),
+    ...(outage !== undefined && { outage }),
   };
 }
 

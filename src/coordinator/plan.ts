@@ -19,7 +19,7 @@ import type { Tool } from '../tools/tool.ts';
 import { discoverAll, sourceNameOf } from '../tools/tool-source.ts';
 import { askSchema, validInput } from './arguments.ts';
 import { callIds, checkDependsOn, checkedList, type ToolCall } from './call.ts';
-import { type CallOptions, preparing, resolveNeeds, resolveOptions } from './call-options.ts';
+import { type CallOptions, preparing, resolveNeeds, resolveOptions, withQuota } from './call-options.ts';
 import { type AttemptObserver, CallRunner, learnsUsage, type ResultReader } from './call-runner.ts';
 import { withExpression } from './compute.ts';
 import { reportRefusal } from './errors.ts';
@@ -460,10 +460,10 @@ export class CallPlanner {
     if (isThenable(checking))
       return checking.then((checked) => {
         const input = validInput(tool, checked);
-        return done(tool, input, options, resolveNeeds(call, tool, input));
+        return done(tool, input, withQuota(options, tool, input), resolveNeeds(call, tool, input));
       });
     const input = validInput(tool, checking);
-    return done(tool, input, options, resolveNeeds(call, tool, input));
+    return done(tool, input, withQuota(options, tool, input), resolveNeeds(call, tool, input));
   }
 
   /** Returns the call, or a refused one if the engine rejects it. */
@@ -511,7 +511,7 @@ export function knownTo(id: string, known: Pick<KnownIds, 'has'>, names: Nearest
 
 /** All items have the same fields in the same order, which the engine reads much faster. */
 function itemOf(
-  { toolName, priority, timeoutMs, retry, idempotent, conflictsWith, stallMs, deadlineMs }: CallOptions,
+  options: CallOptions,
   place: {
     readonly id: string | undefined;
     readonly dependsOn: readonly (string | ExecutionHandle)[];
@@ -521,6 +521,8 @@ function itemOf(
   run: ToolFunction,
   learnUsage = false,
 ): GroupItem {
+  const { toolName, priority, timeoutMs, retry, idempotent, conflictsWith, stallMs, deadlineMs, quota } =
+    options;
   return {
     id: place.id,
     toolName,
@@ -535,6 +537,7 @@ function itemOf(
     stallMs,
     idempotent,
     learnUsage,
+    quota,
     run,
   } as GroupItem;
 }

@@ -13,6 +13,7 @@ import type { Group } from './group.ts';
 import { checkLabels } from './labels.ts';
 import { checkBoolean, checkNumber, checkSpanMs, MAX_SPAN_MS, show } from './numbers.ts';
 import { priorityLevel } from './priority.ts';
+import { checkQuotas } from './quota.ts';
 import type { ResourceAccounts } from './resources.ts';
 import type { ExecutionSpec } from './spec.ts';
 import { DEFAULT_TERMS, resolveTerms } from './terms.ts';
@@ -87,6 +88,7 @@ export function fill(
   if (conflictsWith !== undefined) checkNames('conflictsWith', conflictsWith);
   if (spec.group !== undefined) checkGroupOf(spec.group, ofGroup);
   if (spec.on !== undefined) checkLabels('on', spec.on);
+  const quotas = spec.quota === undefined ? undefined : checkQuotas(spec.quota, toolName);
   if (spec.dependsOn !== undefined && !Array.isArray(spec.dependsOn)) {
     throw new VolleyError(
       'INVALID_VALUE',
@@ -109,7 +111,15 @@ export function fill(
   const tool = known ?? catalog.tool(toolName);
   tool.terms = terms;
   const group = ofGroup ?? catalog.group(spec.group, now);
-  const demand = catalog.demandClass(tool, group, needs, catalog.conflicts(conflictsWith), learns, spec.on);
+  const demand = catalog.demandClass(
+    tool,
+    group,
+    needs,
+    catalog.conflicts(conflictsWith),
+    learns,
+    spec.on,
+    quotas,
+  );
   execution.seq = seq;
   execution.name = spec.id;
   execution.demand = demand;

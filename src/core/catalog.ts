@@ -73,9 +73,11 @@ export class Catalog {
     conflicts: readonly ToolState[],
     learns = 0,
     on?: Labels,
+    quotas?: readonly string[],
   ): DemandClass {
-    for (const known of tool.classes) if (known.matches(group, needs, conflicts, learns, on)) return known;
-    const made = new DemandClass(tool, group, [...needs], conflicts, this.stepMs, learns, on);
+    for (const known of tool.classes)
+      if (known.matches(group, needs, conflicts, learns, on, quotas)) return known;
+    const made = new DemandClass(tool, group, [...needs], conflicts, this.stepMs, learns, on, quotas);
     tool.classes.push(made);
     group.classes.push(made);
     for (const other of conflicts) other.namedBy++;

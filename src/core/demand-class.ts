@@ -35,6 +35,8 @@ export class DemandClass {
     readonly learns = 0,
     /** The labels of the workers it may run on. */
     readonly on?: Labels,
+    /** The quotas it may count against; undefined if there is only that of its tool. */
+    readonly quotas?: readonly string[],
   ) {}
 
   add(execution: Execution): void {
@@ -59,7 +61,9 @@ export class DemandClass {
     conflicts: readonly ToolState[],
     learns: number,
     on: Labels | undefined,
+    quotas: readonly string[] | undefined,
   ): boolean {
+    if (this.quotas !== quotas && !sameNames(this.quotas, quotas)) return false;
     if (this.on !== on && !sameLabels(this.on, on)) return false;
     if (this.group !== group || this.conflicts.length !== conflicts.length) return false;
     if (this.needs.length !== needs.length || this.learns !== learns) return false;
@@ -73,6 +77,10 @@ export class DemandClass {
     this.estimated += sign;
     this.estimatedMs += sign * estimateMs;
   }
+}
+
+function sameNames(a: readonly string[] | undefined, b: readonly string[] | undefined): boolean {
+  return a?.length === b?.length && a?.every((name, index) => name === b![index]) !== false;
 }
 
 /** Classes that may fit, or that share an obstacle, ordered by their most urgent execution. */

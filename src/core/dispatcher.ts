@@ -6,6 +6,7 @@ import type { Group } from './group.ts';
 import type { LockHolder } from './locks.ts';
 import type { WorkerPlacement } from './placement.ts';
 import type { Plan } from './plan.ts';
+import { PROBE_MS, type Quota, Quotas } from './quota.ts';
 import type { RateLimit } from './rate.ts';
 import { dequeue, goesBefore, requeue } from './ready-queue.ts';
 import { ResourceAccounts } from './resources.ts';
@@ -25,6 +26,7 @@ export type Obstacle =
   | ToolState
   | Group
   | RateLimit
+  | Quotas
   | WorkerPlacement;
 
 /**
@@ -72,6 +74,11 @@ export class Dispatcher {
     this.room.placement = placement;
   }
 
+  /** Quotas of outside services that are used up, or were lately. */
+  get quotas(): Quotas {
+    return this.room.quotas;
+  }
+
   /** The executions that hold resources, in no particular order. */
   get holders(): readonly Execution[] {
     return this.room.holders;
@@ -105,6 +112,7 @@ export class Dispatcher {
     while (this.resuming.length > 0 && this.tryResume(this.resuming[0]!)) resume(this.resuming.shift()!);
     if (this.resuming.length > 1) this.resumeBehindFirst(resume);
     if (this.isPaused) return;
+    if (!this.quotas.isEmpty) this.dropPausedReservation(now);
     if (this.plan !== undefined) {
       this.dispatchPlanned(this.plan, now, start);
       return;
@@ -122,7 +130,7 @@ export class Dispatcher {
         const waiters = waitersOf(obstacle, demand);
         this.contest.keepOut(demand, waiters);
         if (obstacle.kind === 'rate') this.timers.set(obstacle, obstacle.allowedAt(now));
-        else if (obstacle.kind !== 'placement')
+        else if (obstacle.kind !== 'placement' && obstacle.kind !== 'quota')
           this.considerReservation(
             longestWaiting(execution, waiters, this.resources, now - this.reserveAfterMs),
             now,
@@ -167,6 +175,7 @@ export class Dispatcher {
     for (let index = 0; index < needs.length; index++) if (needs[index]! > 0) this.contest.wakeShort(index);
     this.contest.wake(tool.waiters);
     this.contest.wake(group.waiters);
+    this.contest.wake(this.quotas.waiters);
     if (this.placement !== undefined) this.contest.wake(this.placement.waiters);
     this.contest.wake(this.reservation.waiters);
   }
@@ -208,6 +217,52 @@ export class Dispatcher {
     if (this.reserved !== undefined) this.dropReservation();
   }
 
+  /**
+   * Pauses a quota that refused an attempt, which has released its resources. Returns false if there are too many quotas.
+   */
+  refuse(execution: Execution, scope: string, retryAfterMs: number | undefined, now: number): boolean {
+    const quota = this.quotas.open(scope, this.holders);
+    if (quota === undefined) return false;
+    quota.refuse(execution.since, retryAfterMs, quota.running + 1, now);
+    this.timers.set(quota, quota.until);
+    this.structureChanged();
+    return true;
+  }
+
+  /** Records that an attempt was not refused. */
+  accepted(execution: Execution, isSuccess: boolean): void {
+    const quota = this.quotas.byName.get(execution.quota);
+    if (quota?.accept(execution.since, isSuccess) === true) this.widened(quota);
+  }
+
+  /** A pause is over, or a probe has run long enough. */
+  onQuotaTimer(quota: Quota, now: number): void {
+    const { probe } = quota;
+    if (quota.isProbing && probe !== undefined) {
+      if (now < probe.since + PROBE_MS) this.timers.set(quota, probe.since + PROBE_MS);
+      else if (quota.accept(probe.since, false)) this.widened(quota);
+    }
+    this.contest.wake(this.quotas.waiters);
+  }
+
+  private widened(quota: Quota): void {
+    this.timers.clear(quota);
+    if (quota.isRecovered) this.quotas.byName.delete(quota.name);
+    this.contest.wake(this.quotas.waiters);
+  }
+
+  private watchProbe(execution: Execution, now: number): void {
+    const quota = this.quotas.byName.get(execution.quota);
+    if (quota?.probe === execution) this.timers.set(quota, now + PROBE_MS);
+  }
+
+  /** Nothing is kept free for an execution whose quota is used up. */
+  private dropPausedReservation(now: number): void {
+    const { reserved } = this;
+    if (reserved === undefined || reserved.room === 'lent') return;
+    if (!this.quotas.isOpen(reserved.demand, now)) this.dropReservation();
+  }
+
   /** Changes what executions of a class need to start. Those that run keep what they took. */
   changeNeeds(demand: DemandClass, needs: ResourceVector): void {
     for (const holder of this.holders) if (holder.demand === demand) holder.keepHeld();
@@ -221,6 +276,7 @@ export class Dispatcher {
   obstacle(demand: DemandClass, now: number): Obstacle | undefined {
     // Checked first: a paused class must not represent others that merely need the same amount.
     if (demand.group.isPaused) return demand.group;
+    if (!this.quotas.isEmpty && !this.quotas.isOpen(demand, now)) return this.quotas;
     const short = this.resources.shortage(demand.needs);
     if (short >= 0) return this.contest.shortage(short);
     const limit = this.limitAgainst(demand, now);
@@ -311,7 +367,9 @@ export class Dispatcher {
     const { demand } = execution;
     dequeue(execution);
     this.reorder(demand);
+    this.quotas.choose(execution, now);
     this.room.occupy(execution);
+    if (!this.quotas.isEmpty) this.watchProbe(execution, now);
     demand.tool.rate?.record(now);
     demand.group.rate?.record(now);
     this.forecast = undefined;
@@ -355,6 +413,7 @@ export class Dispatcher {
   private considerReservation(execution: Execution, now: number): void {
     if (this.reserved !== undefined && !this.goesBeforeReserved(execution)) return;
     if (execution === this.reserved) return;
+    if (!this.quotas.isEmpty && !this.quotas.isOpen(execution.demand, now)) return;
     if (mayReserve(execution, this.resources, now - this.reserveAfterMs)) this.reserve(execution);
   }
 
@@ -527,6 +586,7 @@ class Room {
   placement: WorkerPlacement | undefined = undefined;
   /** The holders, in no particular order; each knows its index. */
   readonly holders: Execution[] = [];
+  readonly quotas = new Quotas();
 
   constructor(lockPromoted: (holder: LockHolder) => void) {
     this.resources = new ResourceAccounts({}, lockPromoted);
@@ -546,6 +606,7 @@ class Room {
     tool.running++;
     group.running++;
     for (const other of conflicts) other.conflictedBy++;
+    if (!this.quotas.isEmpty) this.quotas.occupy(execution);
     if (execution.claims !== undefined) this.resources.locks.take(execution);
   }
 
@@ -563,6 +624,7 @@ class Room {
     tool.running--;
     group.running--;
     for (const other of conflicts) other.conflictedBy--;
+    if (!this.quotas.isEmpty) this.quotas.vacate(execution);
     if (execution.claims !== undefined) this.resources.locks.release(execution);
   }
 

@@ -272,6 +272,12 @@ const BATCH_ERRORS = {
     meaning: 'The batch is running in this process, and the request is possible only while it is not.',
     remedy: 'Wait for it to finish, or stop it first.',
   },
+  OUTAGE: {
+    meaning:
+      'Several calls in a row failed for the same outside reason, such as no network or a refused key, so the batch was stopped. `details` has the `kind` and the `scope`.',
+    remedy:
+      'Mend that, and start the batch again: nothing was lost. `defaults.max_outages` sets how many calls it takes.',
+  },
   INVALID_TASK_FILE: {
     meaning: 'A task file cannot be read. The message gives the file, line, column and what is valid.',
     remedy: 'Correct that place. Nothing was added.',
@@ -499,6 +505,14 @@ const FEATURE_ERRORS = {
   AGENT_NOT_INSTALLED: {
     meaning: 'The program of an agent cannot be found, or is not executable. Nothing was started.',
     remedy: 'Install it, or name another with `command` under `[tasks.agents.NAME]` of `volley.toml`.',
+  },
+  INVALID_ANSWER: {
+    meaning: 'An agent or a model was asked, and none of its answers was valid.',
+    remedy: 'The message says what was wrong with the last one. Make the schema or the prompt clearer.',
+  },
+  MODEL_FAILED: {
+    meaning: 'A model answered with an error, or with something that is no answer.',
+    remedy: 'Read the message of its server. Check `[models.NAME]` of `volley.toml`.',
   },
   FEATURE_RUNNING: {
     meaning: 'Another process is running the feature.',

@@ -41,6 +41,8 @@ export class RareFields {
   /** What it took when it started, if its demand has changed since. */
   held: ResourceVector | undefined = undefined;
   worker: string | undefined = undefined;
+  quota: string | undefined = undefined;
+  refusals = 0;
 }
 
 /**
@@ -206,6 +208,25 @@ export class Execution extends LinkedNode implements Timed, LockHolder {
 
   set worker(worker: string) {
     this.withRare().worker = worker;
+  }
+
+  /** The quota that its current or last attempt counts against. */
+  get quota(): string {
+    const { quotas, tool } = this.demand;
+    return this.rare?.quota ?? (quotas === undefined ? tool.name : quotas[0]!);
+  }
+
+  set quota(name: string) {
+    this.withRare().quota = name;
+  }
+
+  /** How many of its attempts were refused because a quota was used up. They do not count as attempts. */
+  get refusals(): number {
+    return this.rare === undefined ? 0 : this.rare.refusals;
+  }
+
+  set refusals(count: number) {
+    this.withRare().refusals = count;
   }
 
   /** The caller's estimate, 0 if none. */

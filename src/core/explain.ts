@@ -6,6 +6,7 @@ import { explanationText } from './explanation-text.ts';
 import type { Failure, FailureReason } from './failure.ts';
 import type { Lock } from './locks.ts';
 import type { PlacementShortage } from './placement.ts';
+import { type QuotaStanding, standingOf as quotaStanding } from './quota.ts';
 import type { ResourceName } from './resource-names.ts';
 import type { Scheduler } from './scheduler.ts';
 import { type ExecutionStatus, Status } from './status.ts';
@@ -76,6 +77,8 @@ export type QueuedReason =
     }
   /** A start is allowed again after this time; `owner` is the tool or the group. */
   | { readonly reason: 'rate'; readonly owner: string; readonly allowedInMs: number }
+  /** A quota of an outside service is used up, or was lately. */
+  | ({ readonly reason: 'quota' } & QuotaStanding)
   | { readonly reason: 'reservation'; readonly reservedFor: NamedExecution }
   /** It fits, but by estimate it would delay others that the plan starts first. Undefined if it is not due for long. */
   | { readonly reason: 'plan'; readonly startsInMs: number | undefined }
@@ -134,7 +137,7 @@ export type Explanation = NamedExecution & {
 /**
  * Explains why an execution is not running, or what state it is in. A pure query whose cost does not grow with the
  * number of waiting executions. `lastFailure` is the previous attempt's failure as the shell recorded it; `rename` maps
- * other executions to names the reader knows.
+ * other executions to names the reader knows; `clockText` is the time of day after so many milliseconds.
  */
 export function explain(
   scheduler: Scheduler,
@@ -142,13 +145,14 @@ export function explain(
   now: number,
   lastFailure?: Failure,
   rename?: (id: string) => string,
+  clockText?: (inMs: number) => string,
 ): Explanation {
   const found = standingOf(scheduler, execution, now, lastFailure);
   const standing = rename === undefined ? found : withNames(found, rename);
   return {
     ...nameOf(execution),
     status: execution.statusName,
-    text: explanationText(execution, standing),
+    text: explanationText(execution, standing, clockText),
     ...standing,
   };
 }
@@ -226,12 +230,12 @@ function explainRetrying(
   now: number,
   lastFailure: Failure | undefined,
 ): StandingReason {
-  const { attempt, retryAt, graceUntil, terms } = execution;
+  const { attempt, refusals, retryAt, graceUntil, terms } = execution;
   return {
     reason: 'retry-pause',
     retryInMs: Math.max(0, retryAt - now),
     // Attempts that were lost with their workers do not count.
-    attemptsLeft: Math.max(1, terms.retry.maxRetries + 1 - attempt),
+    attemptsLeft: Math.max(1, terms.retry.maxRetries + 1 - (attempt - refusals)),
     isStillStopping: graceUntil !== 0,
     lastFailure,
   };
@@ -267,6 +271,9 @@ function explainQueued({ dispatcher }: Scheduler, execution: Execution, now: num
   if (impossible >= 0) return explainShortage(dispatcher, execution, impossible);
   if (dispatcher.isPaused) return { reason: 'paused', group: undefined };
   if (demand.group.isPaused) return { reason: 'paused', group: demand.group.name };
+  const { quotas } = dispatcher;
+  if (!quotas.isEmpty && !quotas.isOpen(demand, now))
+    return explainObstacle(dispatcher, execution, quotas, now);
   const awaited = claims?.find(({ lock }) => lock.isAwaitedBy(execution));
   if (awaited !== undefined) return explainLock(dispatcher, execution, awaited.lock);
   if (!resources.hasSlot()) {
@@ -308,6 +315,8 @@ function explainObstacle(
       };
     case 'rate':
       return { reason: 'rate', owner: obstacle.owner, allowedInMs: obstacle.allowedAt(now) - now };
+    case 'quota':
+      return { reason: 'quota', ...quotaStanding(obstacle.blocking(execution.demand)!, now) };
     case 'reservation':
       return { reason: 'reservation', reservedFor: nameOf(dispatcher.reserved!) };
     case 'placement':

@@ -8,12 +8,17 @@ import { countText, failureText, listText, spanText } from './words.ts';
 const UNITS: ReadonlyMap<string, string> = new Map(RESOURCE_TABLE.map(({ name, unit }) => [name, unit]));
 
 /** The same facts as a sentence about the execution. */
-export function explanationText(execution: Execution, standing: StandingReason): string {
-  const text = standingText(execution, standing);
+export function explanationText(
+  execution: Execution,
+  standing: StandingReason,
+  clockText?: (inMs: number) => string,
+): string {
+  const text =
+    standing.reason === 'quota' ? quotaText(standing, clockText) : standingText(execution, standing);
   return 'roomIsKept' in standing && standing.roomIsKept ? `${text}; room is being kept for it` : text;
 }
 
-function standingText(execution: Execution, standing: StandingReason): string {
+function standingText(execution: Execution, standing: Exclude<StandingReason, Of<'quota'>>): string {
   switch (standing.reason) {
     case 'dependencies':
       return dependenciesText(standing);
@@ -98,6 +103,23 @@ function workerText({ shortage, workers }: Of<'worker'>): string {
     default:
       return unreachable(shortage);
   }
+}
+
+/** A quota for people: `codex` for `agent:codex`. */
+export function scopeText(scope: string): string {
+  return scope.replace(/^(?:agent|host|model):/, '');
+}
+
+/** `paused until 15:30: codex reached its limit` */
+function quotaText(
+  { scope, pausedForMs, running, allowed }: Of<'quota'>,
+  clockText?: (inMs: number) => string,
+): string {
+  const name = scopeText(scope);
+  const until = clockText === undefined ? `for ${spanText(pausedForMs)}` : `until ${clockText(pausedForMs)}`;
+  if (pausedForMs > 0) return `paused ${until}: ${name} reached its limit`;
+  if (allowed === 1) return `${name} reached its limit, and one execution tries whether that is over`;
+  return `${name} reached its limit a while ago: ${running} of at most ${allowed} run now, more if that goes well`;
 }
 
 function lockText({ lock, heldBy, holders, ahead }: Of<'lock'>): string {

@@ -1,3 +1,5 @@
+import type { LimitHit } from './quota.ts';
+
 /** Why an execution failed. */
 export type FailureReason =
   | 'error'
@@ -18,6 +20,8 @@ export interface Failure {
   readonly memoryMb?: number;
   /** Whether it was lost with its worker: an idempotent execution then gets another attempt in any case. */
   readonly isLost?: boolean;
+  /** Set if a quota was used up. It then does not count as an attempt. */
+  readonly limit?: LimitHit;
   /** The error the tool threw, if any; opaque to the core. */
   readonly error?: unknown;
 }

@@ -6,6 +6,7 @@ import type { Ending, Execution } from './execution.ts';
 import type { ExecutionGraph } from './execution-graph.ts';
 import { type Failure, RelatedCancellation } from './failure.ts';
 import type { Group } from './group.ts';
+import { type LimitHit, MAX_REFUSALS } from './quota.ts';
 import type { Random } from './random.ts';
 import { retryDelayMs } from './retry.ts';
 import { ALLOWED, isSettled, STATUS_NAMES, Status, type StatusCode } from './status.ts';
@@ -76,6 +77,8 @@ export class Lifecycle {
   }
 
   succeeded(execution: Execution, now: number): void {
+    const { dispatcher } = this.parts;
+    if (!dispatcher.quotas.isEmpty) dispatcher.accepted(execution, true);
     this.endAttempt(execution, now);
     const { tool, group } = execution.demand;
     tool.durations.learn(now - execution.startedAt, execution.ownEstimateMs);
@@ -85,8 +88,32 @@ export class Lifecycle {
 
   /** Releases the resources of an ended attempt. */
   failed(execution: Execution, failure: Failure, now: number): void {
+    const { dispatcher } = this.parts;
+    if (failure.limit === undefined && !dispatcher.quotas.isEmpty) dispatcher.accepted(execution, false);
     this.endAttempt(execution, now);
-    this.afterFailure(execution, failure, now);
+    const { limit, ...ordinary } = failure;
+    if (limit === undefined || !this.refused(execution, limit, failure, now))
+      this.afterFailure(execution, limit === undefined ? failure : ordinary, now);
+  }
+
+  /**
+   * Puts an execution back into the queue because a quota is used up. Returns false if it was put back too often, or may
+   * not run again.
+   */
+  private refused(execution: Execution, limit: LimitHit, failure: Failure, now: number): boolean {
+    const { dispatcher } = this.parts;
+    const { scope = execution.quota, retryAfterMs } = limit;
+    const isPaused = dispatcher.refuse(execution, scope, retryAfterMs, now);
+    // What names another quota must not come back at once itself.
+    const own = execution.quota;
+    const isOwnPaused = scope === own ? isPaused : dispatcher.refuse(execution, own, retryAfterMs, now);
+    if (!isOwnPaused || execution.isLast || execution.refusals >= MAX_REFUSALS) return false;
+    execution.refusals++;
+    this.move(execution, Status.retrying, now);
+    execution.retryAt = now;
+    this.updateTimer(execution);
+    this.parts.effects.retrying(execution, failure, now);
+    return true;
   }
 
   /** Ends unsettled executions from outside: first the given ones, then the dependents this rules out. */
@@ -176,9 +203,10 @@ export class Lifecycle {
 
   private afterFailure(execution: Execution, failure: Failure, now: number): void {
     const { attempt, terms } = execution;
-    if (!execution.isLast && mayRetry(terms, attempt, failure) && this.giveMemory(execution, failure)) {
+    const counted = attempt - execution.refusals;
+    if (!execution.isLast && mayRetry(terms, counted, failure) && this.giveMemory(execution, failure)) {
       this.move(execution, Status.retrying, now);
-      execution.retryAt = now + retryDelayMs(terms.retry, attempt, this.parts.random);
+      execution.retryAt = now + retryDelayMs(terms.retry, counted, this.parts.random);
       this.updateTimer(execution);
       this.parts.effects.retrying(execution, failure, now);
     } else {
@@ -192,9 +220,9 @@ export class Lifecycle {
     if (memoryMb === undefined) return true;
     if (!fitsMemory(memoryMb, dispatcher.resources.limits)) return false;
     const { demand } = execution;
-    const { tool, group, conflicts, learns, on } = demand;
+    const { tool, group, conflicts, learns, on, quotas } = demand;
     const needs = withMemory(execution.heldNeeds, memoryMb);
-    execution.demand = catalog.demandClass(tool, group, needs, conflicts, claimsMemory(learns), on);
+    execution.demand = catalog.demandClass(tool, group, needs, conflicts, claimsMemory(learns), on, quotas);
     execution.demand.add(execution);
     if (demand.remove(execution) === 0) catalog.release(demand);
     return true;

@@ -51,6 +51,12 @@ export function printableLine(text: string): string {
     .replace(/^ | $/g, '');
 }
 
+/** The end of a program's output, printable. */
+export function outputEnd(output: string, length: number): string {
+  const text = printableText(output).trim();
+  return text.length > length ? `…${text.slice(-length)}` : text;
+}
+
 /** Equivalent JSON with everything unprintable escaped. */
 export function printableJson(json: string): string {
   return json.replace(ALL_UNPRINTABLE, (character) =>

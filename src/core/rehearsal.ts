@@ -318,9 +318,17 @@ class Play implements Effects {
       if (elapsedMs >= 0) continue;
       const retryAt =
         original?.state === Status.retrying ? Math.max(original.retryAt, original.graceUntil) : 0;
-      if (retryAt > this.now) this.agenda.add(retryAt, execution.seq, execution.seq - 1);
+      const startsAt = Math.max(retryAt, this.pausedUntil(original));
+      if (startsAt > this.now) this.agenda.add(startsAt, execution.seq, execution.seq - 1);
       else if (execution.waitingFor === 0) this.queue(execution);
     }
+  }
+
+  /** When a quota that keeps it from starting opens again; 0 if none does. What follows is not predicted. */
+  private pausedUntil(original: Execution | undefined): number {
+    const { quotas } = this.scheduler.dispatcher;
+    if (quotas.isEmpty || original === undefined || original.waitingFor > 0) return 0;
+    return quotas.isOpen(original.demand, this.now) ? 0 : quotas.blocking(original.demand)!.until;
   }
 
   private queue(execution: PlayedExecution): void {

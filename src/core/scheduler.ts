@@ -13,6 +13,7 @@ import { Lifecycle, Retention } from './lifecycle.ts';
 import { checkNumber, checkSpanMs, MAX_SPAN_MS, show } from './numbers.ts';
 import type { WorkerPlacement } from './placement.ts';
 import { draftPlan, MAX_PLANNED, Plan, type PlanDraft } from './plan.ts';
+import { Quota } from './quota.ts';
 import { seededRandom } from './random.ts';
 import { RateLimit } from './rate.ts';
 import type { SchedulerLimits, SchedulerOptions } from './scheduler-options.ts';
@@ -322,6 +323,7 @@ export class Scheduler {
     while (this.nextWakeAt() <= now) {
       const due = this.takeDue(now);
       if (due instanceof RateLimit) this.dispatcher.contest.wake(due.waiters);
+      else if (due instanceof Quota) this.dispatcher.onQuotaTimer(due, now);
       else if (due instanceof Group)
         this.lifecycle.endGroups([due], { kind: 'failed', failure: { reason: 'deadline' } }, now);
       else if (due !== undefined) this.lifecycle.onTimer(due as Execution, now);
@@ -345,8 +347,8 @@ export class Scheduler {
     const { lifecycle, dispatcher } = this;
     const { counts } = lifecycle;
     const waiting = counts[Status.queued]! + counts[Status.pending]! + counts[Status.retrying]!;
-    // A plan knows one machine only.
-    if (dispatcher.placement !== undefined) return false;
+    // A plan knows one machine only, and no quotas.
+    if (dispatcher.placement !== undefined || !dispatcher.quotas.isEmpty) return false;
     if (waiting < 2 || this.isPlanOff || waiting + counts[Status.running]! > MAX_PLANNED) return false;
     if (dispatcher.structure !== this.draftedStructure) return true;
     if (dispatcher.plan !== undefined) return dispatcher.plan.isOutdated;

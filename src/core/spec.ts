@@ -39,6 +39,11 @@ export interface ExecutionSpec {
   readonly idempotent?: boolean;
   /** The labels of the workers on which it may run. Default: any. Without workers it has no effect. */
   readonly on?: Labels;
+  /**
+   * The quota of an outside service that its attempts use. While it is used up, executions with the same quota wait. With
+   * several, one that is open is enough: each failed attempt prefers the next. Default: the name of its tool.
+   */
+  readonly quota?: string | readonly string[];
 }
 
 export const EXECUTION_FIELDS: readonly string[] = [
@@ -58,6 +63,7 @@ export const EXECUTION_FIELDS: readonly string[] = [
   'learnUsage',
   'idempotent',
   'on',
+  'quota',
 ] satisfies (keyof ExecutionSpec)[];
 
 /** Options of a group of executions. */

@@ -4,6 +4,7 @@ import { Execution } from './execution.ts';
 import { Group } from './group.ts';
 import type { IndexedHeap } from './heap.ts';
 import type { Lock, LockClaim, LockHolder } from './locks.ts';
+import { Quota } from './quota.ts';
 import { RateLimit } from './rate.ts';
 import { goesBefore, type Ranked } from './ready-queue.ts';
 import type { Scheduler } from './scheduler.ts';
@@ -41,6 +42,7 @@ export function validate(scheduler: Scheduler, { limitsWereLowered = false }: Va
   checkQueues(scheduler, census);
   checkLocks(scheduler, census);
   checkReservation(scheduler);
+  checkQuotas(scheduler, census);
   checkTimers(scheduler, census);
 }
 
@@ -281,6 +283,23 @@ function checkDependencies(execution: Execution): void {
   }
 }
 
+/** Quotas count what runs, and what is paused will be looked at again. */
+function checkQuotas({ dispatcher: { quotas, contest }, timers, now }: Scheduler, { holding }: Census): void {
+  for (const quota of quotas.byName.values()) {
+    const { name, isProbing, probe, allowed, peak } = quota;
+    const running = count(holding, (execution) => execution.quota === name);
+    check(quota.running === running, `the quota ${name} counts what runs (${running}, not ${quota.running})`);
+    check(allowed >= 1 && allowed <= peak, `the quota ${name} allows one, and is forgotten when recovered`);
+    check(quota.until <= now || isProbing, `after its pause the quota ${name} is probed`);
+    check(quota.until <= now || quota.timerIndex >= 0, `a timer ends the pause of the quota ${name}`);
+    check(probe === undefined || (isProbing && holding.includes(probe)), `the probe of ${name} runs`, probe);
+    if (quota.timerIndex >= 0)
+      check(timers.keyAt(quota.timerIndex) >= quota.until, `the quota ${name} is not woken early`);
+  }
+  check(!quotas.isEmpty || quotas.waiters.size === 0, 'nothing waits without a quota');
+  check(contest.keptOut >= quotas.waiters.size, 'what waits for a quota is kept out');
+}
+
 /** Everything remembered can be found. */
 function checkIds({ graph }: Scheduler): void {
   for (const execution of graph) {
@@ -295,6 +314,8 @@ function checkTimers({ timers, timeouts, lifecycle }: Scheduler, { all }: Census
   for (const timed of timers) {
     if (timed instanceof Group)
       check(timed.unsettled > 0, `the group ${timed.name} with a timer has not ended`);
+    else if (timed instanceof Quota)
+      check(timed.isProbing, `the quota ${timed.name} with a timer is used up`);
     else check(timed instanceof Execution || timed instanceof RateLimit, 'each timer belongs to somebody');
   }
   const lingering = count(all, ({ graceUntil }) => graceUntil !== 0);
@@ -409,6 +430,8 @@ function checkKeptOut({ dispatcher, now }: Scheduler, demand: DemandClass, waite
     check(isFull, `the group ${group.name} keeps out what waits for it`, head);
   } else if (rate !== undefined) {
     check(rate.timerIndex >= 0, `the rate of ${rate.owner} that others wait for has a timer`, head);
+  } else if (dispatcher.quotas.waiters === waiters) {
+    check(!dispatcher.quotas.isOpen(demand, now), 'what waits for a quota may not start', head);
   } else if (dispatcher.placement?.waiters === waiters) {
     check(!dispatcher.placement.fits(demand), 'what waits for a worker fits on none', head);
   } else {

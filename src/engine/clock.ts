@@ -68,3 +68,20 @@ export class Alarm {
     this.ring();
   };
 }
+
+/** Formats a time of day: `15:30`, `15:30:05` if it is near, `2025-06-14 15:30` on another day. Both are milliseconds since 1970. */
+export function clockText(at: number, now: number): string {
+  const two = (value: number) => String(value).padStart(2, '0');
+  const parts = (ms: number) => {
+    const date = new Date(ms);
+    const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+    return {
+      day,
+      time: `${two(date.getHours())}:${two(date.getMinutes())}`,
+      seconds: two(date.getSeconds()),
+    };
+  };
+  const { day, time, seconds } = parts(at);
+  if (day !== parts(now).day) return `${day} ${time}`;
+  return at - now < 10 * 60_000 ? `${time}:${seconds}` : time;
+}

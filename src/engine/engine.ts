@@ -7,9 +7,11 @@ import { checkBoolean, checkNumber, checkObject, show } from '../core/numbers.ts
 import type { WorkerPlacement } from '../core/placement.ts';
 import type { TimeLeft } from '../core/predict.ts';
 import { PRIORITIES } from '../core/priority.ts';
+import type { QuotaStanding } from '../core/quota.ts';
 import { EXECUTION_FIELDS, type GroupSpec } from '../core/spec.ts';
 import type { ToolState } from '../core/tool.ts';
 import type { AttemptUsage } from '../core/usage.ts';
+import { clockText } from './clock.ts';
 import { checkFunction, defaultToolName, type ExecutionContext } from './context.ts';
 import {
   checkEngineLimits,
@@ -225,7 +227,33 @@ export class ParallelExecutionEngine implements AsyncDisposable {
   explain(id: string, rename?: (id: string) => string): Explanation {
     const execution = this.find(id);
     const { scheduler, clock } = this.runtime;
-    return explain(scheduler, execution, clock.now(), (execution as Job).extras?.lastFailure, rename);
+    const now = clock.now();
+    const wallMs = clock.epoch + now;
+    const { lastFailure } = (execution as Job).extras ?? {};
+    return explain(scheduler, execution, now, lastFailure, rename, (inMs) =>
+      clockText(wallMs + inMs, wallMs),
+    );
+  }
+
+  /** The quotas that are used up, or were lately. */
+  quotas(): QuotaStatus[] {
+    const { scheduler, clock } = this.runtime;
+    const now = clock.now();
+    return scheduler.dispatcher.quotas.standings(now).map(({ pausedForMs, ...standing }) => ({
+      ...standing,
+      pausedUntil: pausedForMs === 0 ? undefined : clock.epoch + now + pausedForMs,
+    }));
+  }
+
+  /**
+   * Treats refusals as ordinary failures from now on, because whoever gives this engine its work pauses.
+   *
+   * @internal
+   */
+  ignoreQuotas(): void {
+    this.runtime.change((scheduler) => {
+      scheduler.dispatcher.quotas.isOff = true;
+    });
   }
 
   /**
@@ -335,6 +363,12 @@ export class ParallelExecutionEngine implements AsyncDisposable {
     }
     return group;
   }
+}
+
+/** A quota of an outside service that is used up, or was lately. */
+export interface QuotaStatus extends Omit<QuotaStanding, 'pausedForMs'> {
+  /** Until when nothing starts that needs it, in milliseconds since 1970; undefined if the pause is over. */
+  readonly pausedUntil: number | undefined;
 }
 
 function usageOf({ name, usage }: ToolState): ToolUsage | undefined {

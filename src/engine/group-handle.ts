@@ -29,6 +29,8 @@ export interface RetryNotice {
   /** The error the function threw, if any. */
   readonly error: unknown;
   readonly retryInMs: number;
+  /** The quota that was used up, if that was the reason: then it does not count as an attempt. */
+  readonly quota?: string;
 }
 
 /** The outcome of a group once it has ended. Shared by its handles, so that none of them is kept for it. */

@@ -39,6 +39,7 @@ export {
   type ItemValue,
   type MapOptions,
   ParallelExecutionEngine,
+  type QuotaStatus,
   type RefusedItem,
 } from './engine.ts';
 export type { ProgressStream } from './event-log.ts';
@@ -57,5 +58,12 @@ export {
 } from './resource-manager.ts';
 export type { DurationSummary, ExecutionStatistics, ToolUsage } from './statistics.ts';
 export type { Report, Submit, TaskContext, ToolFunction } from './task.ts';
-export { ToolFailure } from './tool-failure.ts';
+export {
+  type LimitReport,
+  type Outage,
+  OutageError,
+  type OutageReport,
+  RateLimitedError,
+  ToolFailure,
+} from './tool-failure.ts';
 export type { MissedUpdates, ProgressUpdate } from './updates.ts';

@@ -158,7 +158,8 @@ export class Lanes {
       try {
         task.value = await job.run(task);
       } catch (error) {
-        failure = toFailure(error === undefined ? thrownUndefined(job) : error);
+        const wallMs = this.clock.epoch + this.clock.now();
+        failure = toFailure(error === undefined ? thrownUndefined(job) : error, wallMs);
       }
       now = this.clock.now();
       if (failure === undefined) {

@@ -177,9 +177,9 @@ export class ProgressLog {
     this.append(TYPE_INDEX.progress, execution, now, { progress, step: text } satisfies Report);
   }
 
-  retrying(execution: Execution, failure: Failure, now: number): void {
+  retrying(execution: Execution, failure: Failure, now: number, pause: RetryPause): void {
     this.addPartial(execution, 0);
-    this.append(TYPE_INDEX.retrying, execution, now, { failure, retryInMs: execution.retryAt - now });
+    this.append(TYPE_INDEX.retrying, execution, now, { failure, pause });
   }
 
   abandoned(execution: Execution, now: number): void {
@@ -256,13 +256,13 @@ export class ProgressLog {
       case 'step':
         return { ...base, type, step: detail as string };
       case 'retrying': {
-        const { failure, retryInMs } = detail as { failure: Failure; retryInMs: number };
+        const { failure, pause } = detail as { failure: Failure; pause: RetryPause };
         return {
           ...base,
           type,
           reason: failure.reason,
           error: errorText(failure.error ?? failure.reason),
-          retryInMs,
+          ...pause,
         };
       }
       default: {
@@ -280,6 +280,13 @@ export class ProgressLog {
       }
     }
   }
+}
+
+/** The pause before another attempt. */
+export interface RetryPause {
+  readonly retryInMs: number;
+  /** The quota that is used up, if that is the reason. */
+  readonly quota?: string;
 }
 
 /** The message alone: a stack belongs in the outcome, not in a stream. */

@@ -24,7 +24,7 @@ import { AllocationHistory } from './history.ts';
 import { inThisContext } from './in-this-context.ts';
 import { Job, type JobOwner } from './job.ts';
 import { Lanes } from './lanes.ts';
-import { type ExecutionSnapshot, ProgressLog } from './progress-log.ts';
+import { type ExecutionSnapshot, ProgressLog, type RetryPause } from './progress-log.ts';
 import type { Task, TaskOwner, ToolFunction } from './task.ts';
 import { toFailure } from './tool-failure.ts';
 
@@ -183,18 +183,27 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
   }
 
   retrying(execution: Execution, failure: Failure, now: number): void {
-    this.log.statistics.retried();
+    const pause = this.pauseOf(execution, failure, now);
+    if (pause.quota === undefined) this.log.statistics.retried();
+    else this.log.statistics.refused();
     const extras = (execution as Job).withExtras();
     // Memory that was granted once is kept.
     const { memoryMb = extras.lastFailure?.memoryMb } = failure;
     extras.lastFailure = memoryMb === undefined ? failure : { ...failure, memoryMb };
-    this.log.retrying(execution, failure, now);
+    this.log.retrying(execution, failure, now, pause);
     const callback = this.retryCallbacks.get(execution.demand.group);
     if (callback === undefined) return;
-    const { id, attempt, retryAt } = execution;
+    const { id, attempt } = execution;
     const { reason, error } = failure;
     // Never in the middle of a change.
-    queueMicrotask(() => callback({ id, attempt, reason, error, retryInMs: retryAt - now }));
+    queueMicrotask(() => callback({ id, attempt, reason, error, ...pause }));
+  }
+
+  /** How long it waits at least, and the quota that is to blame if there is one. */
+  private pauseOf(execution: Execution, { limit }: Failure, now: number): RetryPause {
+    if (limit === undefined) return { retryInMs: execution.retryAt - now };
+    const { until = now } = this.scheduler.dispatcher.quotas.byName.get(execution.quota) ?? {};
+    return { quota: limit.scope ?? execution.quota, retryInMs: Math.max(0, until - now) };
   }
 
   settled(execution: Execution): void {

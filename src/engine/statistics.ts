@@ -21,6 +21,8 @@ export interface ExecutionStatistics {
   /** The number of executions per status; for final statuses, the total so far. */
   readonly counts: Readonly<Record<ExecutionStatus, number>>;
   readonly retries: number;
+  /** Attempts that were put back because a quota was used up. */
+  readonly refusals: number;
   /** Stopped attempts that did not end within their grace period. */
   readonly abandoned: number;
   /** How long completed executions ran. */
@@ -48,6 +50,7 @@ export class StatisticsKeeper {
   private readonly durations = new Sketch();
   private readonly waits = new Sketch();
   private retries = 0;
+  private refusals = 0;
   private abandonedAttempts = 0;
 
   started(execution: Execution): void {
@@ -62,6 +65,10 @@ export class StatisticsKeeper {
     this.retries++;
   }
 
+  refused(): void {
+    this.refusals++;
+  }
+
   abandoned(): void {
     this.abandonedAttempts++;
   }
@@ -74,6 +81,7 @@ export class StatisticsKeeper {
         number
       >,
       retries: this.retries,
+      refusals: this.refusals,
       abandoned: this.abandonedAttempts,
       duration: summarize(this.durations),
       waiting: summarize(this.waits),

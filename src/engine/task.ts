@@ -46,6 +46,8 @@ export interface TaskContext {
   readonly grantedMemoryMb: number | undefined;
   /** The worker on which it is placed, if there are workers. */
   readonly worker: string | undefined;
+  /** The quota that it counts against: one of its own that is not used up. */
+  readonly quota: string;
   /** How the dependencies ended, by id. */
   readonly outcomes: ReadonlyMap<string, Outcome>;
   /**
@@ -113,6 +115,10 @@ export class Task implements TaskContext {
 
   get worker(): string | undefined {
     return this.job.worker;
+  }
+
+  get quota(): string {
+    return this.job.quota;
   }
 
   /** The attempt of another execution that submitted this one, if any. */

@@ -23,6 +23,8 @@ export type ProgressUpdate =
       readonly reason: FailureReason;
       readonly error: string;
       readonly retryInMs: number;
+      /** The quota that was used up, if that was the reason: then it does not count as an attempt. */
+      readonly quota?: string;
     })
   | (UpdateBase & { readonly type: 'completed'; readonly durationMs: number })
   | (UpdateBase & { readonly type: 'failed'; readonly reason: FailureReason; readonly error: string })

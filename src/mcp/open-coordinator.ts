@@ -3,6 +3,7 @@ import { type LoadOptions, loadConfig } from '../config/load.ts';
 import { trustText } from '../config/trust.ts';
 import type { ParallelToolCoordinator } from '../coordinator/coordinator.ts';
 import { createCoordinator } from '../coordinator/coordinator.ts';
+import { ASK_AGENT, ASK_MODEL } from '../core/ask-tools.ts';
 import type { ToolDescription, WithheldTool } from '../tools/registry.ts';
 import type { McpServerHealth } from './client/server-link.ts';
 import type { Environment } from './client/server-source.ts';
@@ -22,6 +23,14 @@ export async function createFullCoordinator(
   env?: Environment,
 ): Promise<ParallelToolCoordinator> {
   const coordinator = await createCoordinator(config);
+  const hasModels = Object.keys(config.models).length > 0;
+  if (config.askAgent.enabled || hasModels) {
+    const { askTools } = await import('../agents/ask/ask-tools.ts');
+    coordinator.register(askTools(config, env));
+  }
+  if (!config.askAgent.enabled)
+    coordinator.explainAbsence(ASK_AGENT, 'it is off until tools.ask_agent.enabled is true');
+  if (!hasModels) coordinator.explainAbsence(ASK_MODEL, 'it needs a model in [models.NAME] of volley.toml');
   // Most configurations name none, and then nothing of MCP is loaded.
   if (Object.keys(config.mcp.servers).length > 0) {
     const { attachMcpServers } = await import('./client/attach.ts');

@@ -9,6 +9,14 @@ export interface ProcessUsage {
   readonly durationMs: number;
 }
 
+/** What a call of a model or an agent cost. */
+export interface Spending {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** In US dollars; undefined if it is not known. */
+  readonly costUsd?: number | undefined;
+}
+
 /** The context of a tool's function, wherever it runs. */
 export interface ToolContext {
   /** The id of the execution. */
@@ -19,12 +27,20 @@ export interface ToolContext {
   readonly signal: AbortSignal;
   /** Reports the completed share, from 0 to 1, the current step, or both. */
   readonly report: Report;
+  /** The quota that the attempt counts against, for a tool with several that runs in this thread. */
+  readonly quota?: string;
   /**
    * Call it with what the attempt used in processes, if it succeeded or ran out of memory.
    *
    * @internal
    */
   measured?(usage: ProcessUsage): void;
+  /**
+   * Call it with what each call of a model or an agent cost, also if the attempt fails because of its answer.
+   *
+   * @internal
+   */
+  spent?(spending: Spending): void;
 }
 
 /** The function of a tool. */

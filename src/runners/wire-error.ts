@@ -1,6 +1,15 @@
 import { ERROR_CODES, type ErrorCode, VolleyError } from '../core/errors.ts';
 import type { FailureReason } from '../core/failure.ts';
-import { ToolFailure } from '../engine/tool-failure.ts';
+import {
+  checkedLimit,
+  checkedOutage,
+  isToolFailure,
+  type LimitReport,
+  OutageError,
+  type OutageReport,
+  RateLimitedError,
+  ToolFailure,
+} from '../engine/tool-failure.ts';
 
 /**
  * An error in transit between threads or processes: plain data, limited in size, the same after structured cloning and
@@ -18,6 +27,10 @@ export interface WireError {
   readonly reason?: string;
   /** Any error may declare a retry pointless. */
   readonly retryable?: boolean;
+  /** What a RateLimitedError says. */
+  readonly limit?: LimitReport;
+  /** What an OutageError says. */
+  readonly outage?: OutageReport;
   readonly cause?: WireError;
   /** The thrown value if it was not an error but a string, a number or the like. */
   readonly value?: string | number | boolean | null;
@@ -61,11 +74,17 @@ function describe(thrown: unknown, causes: number): WireError {
   if (typeof thrown === 'string') return { name: 'Error', message: '', value: cut(thrown, MAX_TEXT) };
   if (typeof thrown !== 'object') return { name: 'Error', message: `The tool threw ${String(thrown)}` };
 
-  const { name, message, stack, code, details, reason, retryable, cause } = thrown as Record<string, unknown>;
+  const { name, message, stack, code, details, reason, retryable, limit, outage, cause } = thrown as Record<
+    string,
+    unknown
+  >;
   if (typeof message !== 'string') {
     return { name: 'Error', message: `The tool threw an object that is not an error: ${asJson(thrown)}` };
   }
   const plainDetails = plain(details);
+  const isOurs = isToolFailure(thrown);
+  const plainLimit = isOurs ? checkedLimit(limit) : undefined;
+  const plainOutage = isOurs ? checkedOutage(outage) : undefined;
   return {
     name: typeof name === 'string' ? cut(name, 200) : 'Error',
     message: cut(message, MAX_TEXT),
@@ -74,6 +93,8 @@ function describe(thrown: unknown, causes: number): WireError {
     ...(plainDetails !== undefined && { details: plainDetails }),
     ...(typeof reason === 'string' && { reason: cut(reason, 200) }),
     ...(typeof retryable === 'boolean' && { retryable }),
+    ...(plainLimit !== undefined && { limit: plainLimit }),
+    ...(plainOutage !== undefined && { outage: plainOutage }),
     ...(cause !== undefined && causes > 0 && { cause: describe(cause, causes - 1) }),
   };
 }
@@ -98,11 +119,16 @@ function create(
   name: string,
   message: string,
   code: string | undefined,
-  { details, reason, retryable }: Partial<Record<keyof WireError, unknown>>,
+  { details, reason, retryable, limit, outage }: Partial<Record<keyof WireError, unknown>>,
   options: { cause: unknown } | undefined,
 ): Error {
   if (name === 'VolleyError' && code !== undefined && Object.hasOwn(ERROR_CODES, code))
     return new VolleyError(code as ErrorCode, message, plain(details) ?? {}, options);
+  const limited = checkedLimit(limit);
+  if (limited !== undefined) return new RateLimitedError(message, { ...limited, ...options });
+  const out = checkedOutage(outage);
+  if (out !== undefined)
+    return new OutageError(message, { ...out, retryable: retryable !== false, ...options });
   if (name === 'ToolFailure' && typeof reason === 'string' && Object.hasOwn(REASONS, reason))
     return new ToolFailure(message, {
       reason: reason as FailureReason,

@@ -186,6 +186,23 @@ const USAGE = `
   ) STRICT;
 `;
 
+/** What calls of models and agents cost, for each task and in total. */
+const SPENDING = `
+  CREATE TABLE store.spending (
+    key INTEGER PRIMARY KEY REFERENCES tasks (key) ON DELETE CASCADE,
+    calls INTEGER NOT NULL,
+    input_tokens INTEGER NOT NULL,
+    output_tokens INTEGER NOT NULL,
+    cost_usd REAL NOT NULL,
+    unpriced INTEGER NOT NULL
+  ) STRICT;
+  ALTER TABLE store.batches ADD COLUMN calls INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE store.batches ADD COLUMN input_tokens INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE store.batches ADD COLUMN output_tokens INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE store.batches ADD COLUMN cost_usd REAL NOT NULL DEFAULT 0;
+  ALTER TABLE store.batches ADD COLUMN unpriced INTEGER NOT NULL DEFAULT 0;
+`;
+
 export const MIGRATIONS: readonly Migration[] = [
   { version: 1, sql: FIRST },
   { version: 2, sql: REQUESTS },
@@ -198,6 +215,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 9, sql: PROGRAMS },
   { version: 10, sql: CACHE },
   { version: 11, sql: USAGE },
+  { version: 12, sql: SPENDING },
 ];
 
 /** Marks a SQLite file as ours ("Voly"), so that no other database is ever written to. */

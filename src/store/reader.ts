@@ -61,10 +61,12 @@ const TASKS = `
     s.started_at, s.attempt_at,
     e.ended_at, e.duration_ms, ${EARLIER_MS} AS earlier_ms, e.reason, e.message, e.code, e.cause, e.result_bytes, e.preview, e.cached,
     a.retry_at, a.reason AS retry_reason, a.message AS retry_message,
-    u.memory_mb, u.cpu_ms, u.duration_ms AS used_ms
+    u.memory_mb, u.cpu_ms, u.duration_ms AS used_ms,
+    p.calls, p.input_tokens, p.output_tokens, p.cost_usd, p.unpriced
   FROM states s CROSS JOIN tasks t ON t.key = s.key LEFT JOIN ends e ON e.key = s.key
   LEFT JOIN attempts a ON a.key = s.key AND a.attempt = CASE s.status WHEN ${RUNNING} THEN s.attempts END
-  LEFT JOIN usage u ON u.key = CASE s.status WHEN ${COMPLETED} THEN s.key END`;
+  LEFT JOIN usage u ON u.key = CASE s.status WHEN ${COMPLETED} THEN s.key END
+  LEFT JOIN spending p ON p.key = s.key`;
 /** The most measured tasks that are read to learn from, latest batches first. */
 const MAX_USAGES = 2000;
 const PAGE = 's.key > ? AND s.key <= ? AND (s.parent IS NULL OR ?) ORDER BY s.key LIMIT ?';

@@ -156,6 +156,8 @@ export interface TaskRecord extends NewTask {
   readonly cached?: true;
   /** If completed: what its last attempt used in processes. */
   readonly usage?: StoredUsage;
+  /** What its calls of models and agents have cost, over all attempts. */
+  readonly spending?: StoredSpending;
   /** Set while a running task pauses before its next attempt. */
   readonly pause?: TaskPause;
 }
@@ -232,6 +234,17 @@ export interface StoredUsage {
   readonly durationMs: number;
 }
 
+/** What calls of models and agents have cost together. */
+export interface StoredSpending {
+  readonly calls: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** Of those calls whose cost is known, in US dollars. */
+  readonly costUsd: number;
+  /** How many calls have an unknown cost. */
+  readonly unpriced: number;
+}
+
 /** Binary data of a result: a picture, sound or a file. */
 export interface StoredBlob {
   /** Derived from the content. */
@@ -290,6 +303,8 @@ export interface BatchRecord {
   readonly counts: Readonly<Record<TaskStatus, number>>;
   /** How many completed tasks have a result from the cache. */
   readonly cached: number;
+  /** What its tasks have cost over all runs; undefined if none called a model or an agent. */
+  readonly spending: StoredSpending | undefined;
   /**
    * Whether a task failed or was cancelled. When all tasks have ended, items of a group that completed nevertheless do
    * not count.

@@ -5,6 +5,7 @@ import {
   type BatchRecord,
   type LeaseHolder,
   NO_OPTIONS,
+  type StoredSpending,
   type StoredUsage,
   type TaskOptions,
   type TaskPause,
@@ -96,7 +97,7 @@ export function beginningOf(text: string, length: number): string {
 }
 
 /** A row of `batches`. */
-export interface BatchData extends Readonly<Record<TaskStatus, number>> {
+export interface BatchData extends Readonly<Record<TaskStatus, number>>, SpendingData {
   readonly id: number;
   readonly name: StoredText;
   readonly created_at: number;
@@ -108,7 +109,7 @@ export interface BatchData extends Readonly<Record<TaskStatus, number>> {
 }
 
 /** A row of `tasks` with its state and its end. */
-export interface TaskData extends UsageData {
+export interface TaskData extends UsageData, SpendingData {
   readonly key: number;
   readonly id: StoredText;
   readonly name: StoredText;
@@ -136,6 +137,21 @@ export interface TaskData extends UsageData {
   readonly retry_at: number | null;
   readonly retry_reason: FailureReason | null;
   readonly retry_message: StoredText | null;
+}
+
+export interface SpendingData {
+  /** Null or 0 if no model or agent was called. */
+  readonly calls: number | null;
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  readonly cost_usd: number;
+  readonly unpriced: number;
+}
+
+export function spendingOf(row: SpendingData): StoredSpending | undefined {
+  if (!row.calls) return undefined;
+  const { calls, input_tokens: inputTokens, output_tokens: outputTokens, cost_usd: costUsd, unpriced } = row;
+  return { calls, inputTokens, outputTokens, costUsd, unpriced };
 }
 
 export interface UsageData {
@@ -169,6 +185,7 @@ export function batchRecord(
     options: fromStoredOrNull(row.options),
     counts: { open, running, completed, failed, cancelled, skipped },
     cached: row.cached,
+    spending: spendingOf(row),
     hasFailures,
     holder: holder && { pid: holder.pid, host: holder.host, since: holder.since, seenAt: holder.seenAt },
   };
@@ -199,6 +216,7 @@ export function taskRecord(row: TaskData, batch: string): TaskRecord {
     ...(row.cached === 1 && { cached: true }),
     ...(row.retry_at !== null && { pause: pauseOf(row, row.retry_at) }),
     ...(row.used_ms !== null && { usage: usageOf(row)! }),
+    ...(row.calls !== null && { spending: spendingOf(row)! }),
   };
 }
 

@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CachedEntry, StoredCachedEntry } from '../coordinator/result-cache.ts';
 import { VolleyError } from '../core/errors.ts';
+import type { Spending } from '../runners/runner.ts';
 import { AttemptWrites } from './attempt-table.ts';
 import { BatchTable } from './batch-table.ts';
 import { CacheTable } from './cache-table.ts';
@@ -191,6 +192,10 @@ export class SqliteStore implements Store {
 
   completed(batch: string, tasks: readonly Completion[]): Promise<void> {
     return this.writeOwn(batch, () => this.taskTable.completed(batch, tasks));
+  }
+
+  spent(batch: string, seq: number, spending: Spending): Promise<void> {
+    return this.writeOwn(batch, () => this.taskTable.spent(batch, seq, spending));
   }
 
   attemptFailed(batch: string, seq: number, attempt: FailedAttempt): Promise<void> {

@@ -1,4 +1,5 @@
 import type { CacheStore } from '../coordinator/result-cache.ts';
+import type { Spending } from '../runners/runner.ts';
 import type {
   AddedTasks,
   AttemptRecord,
@@ -159,6 +160,8 @@ export interface Store extends CacheStore {
   ): Promise<void>;
   /** Ends many completed tasks: all or, if one had already ended, none. */
   completed(batch: string, tasks: readonly Completion[]): Promise<void>;
+  /** Adds what a call of a model or an agent cost to its task and its batch. */
+  spent(batch: string, seq: number, spending: Spending): Promise<void>;
   /** Reopens a running task for a later run; the attempt counts as cancelled. */
   putBack(
     batch: string,

@@ -1,5 +1,6 @@
 import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite';
 import { VolleyError } from '../core/errors.ts';
+import type { Spending } from '../runners/runner.ts';
 import type { BatchTable } from './batch-table.ts';
 import type { Completion, StoredBlob, StoredUsage, TaskEnd } from './records.ts';
 import {
@@ -24,6 +25,8 @@ export class TaskTable {
   private readonly end: StatementSyncInstance;
   private readonly insertEnd: StatementSyncInstance;
   private readonly status: StatementSyncInstance;
+  private readonly spend: StatementSyncInstance;
+  private readonly spendOfBatch: StatementSyncInstance;
   private readonly completions: Completions;
 
   constructor(
@@ -41,6 +44,17 @@ export class TaskTable {
        VALUES (?, ?, ?, ?, ?, ?, ?)`,
     );
     this.status = writer.prepare('SELECT status FROM states WHERE key = ?');
+    this.spend = writer.prepare(
+      `INSERT INTO spending (key, calls, input_tokens, output_tokens, cost_usd, unpriced)
+       SELECT key, 1, ?, ?, ?, ? FROM states WHERE key = ?
+       ON CONFLICT (key) DO UPDATE SET calls = calls + 1, input_tokens = input_tokens + excluded.input_tokens,
+         output_tokens = output_tokens + excluded.output_tokens, cost_usd = cost_usd + excluded.cost_usd,
+         unpriced = unpriced + excluded.unpriced`,
+    );
+    this.spendOfBatch = writer.prepare(
+      `UPDATE batches SET calls = calls + 1, input_tokens = input_tokens + ?, output_tokens = output_tokens + ?,
+         cost_usd = cost_usd + ?, unpriced = unpriced + ? WHERE id = ?`,
+    );
     this.completions = new Completions(writer, batches, ({ batch, key }) =>
       this.refuse(batch, seqInKey(key), key),
     );
@@ -101,6 +115,13 @@ export class TaskTable {
     this.batches.changeCount(batchId, before, -1);
     this.batches.changeCount(batchId, status, 1);
     this.writeEnd(key, end, Math.trunc(at), durationMs);
+  }
+
+  /** Adds what a call of a model or an agent cost. */
+  spent(batch: string, seq: number, { inputTokens, outputTokens, costUsd }: Spending): void {
+    const batchId = this.batches.knownId(batch);
+    const sums = [inputTokens, outputTokens, costUsd ?? 0, costUsd === undefined ? 1 : 0] as const;
+    if (this.spend.run(...sums, keyOf(batchId, seq)).changes === 1) this.spendOfBatch.run(...sums, batchId);
   }
 
   completed(batch: string, tasks: readonly Completion[]): void {

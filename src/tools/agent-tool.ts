@@ -19,7 +19,8 @@ type SameField =
   | 'retry'
   | 'unrepeatable'
   | 'limits'
-  | 'limitedAs';
+  | 'limitedAs'
+  | 'quota';
 
 /**
  * A tool as a class. Only `name` and `execute` are required; everything else has the defaults of every tool: cpu 0.1,
@@ -64,6 +65,7 @@ const SAME_FIELDS: readonly SameField[] = [
   'unrepeatable',
   'limits',
   'limitedAs',
+  'quota',
 ];
 /** Tools with a warning already. */
 const warned = new WeakSet<ParallelAgentTool>();

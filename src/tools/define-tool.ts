@@ -3,6 +3,7 @@ import { internalError, VolleyError } from '../core/errors.ts';
 import { nearest } from '../core/nearest.ts';
 import { checkNumber, checkSpanMs, show } from '../core/numbers.ts';
 import { priorityLevel } from '../core/priority.ts';
+import { checkQuotas } from '../core/quota.ts';
 import { retryPolicy } from '../core/retry.ts';
 import type { RunLimits, ToolCode, ToolRun } from '../runners/runner.ts';
 import { cacheProblem } from './cache-inputs.ts';
@@ -15,7 +16,7 @@ const NAME = /^[A-Za-z_][\w.-]{0,127}$/;
 const ISOLATIONS: readonly Isolation[] = ['inline', 'thread', 'process'];
 const FIELDS = new Set<string>(
   `name description input output resources priority conflictsWith idempotent readOnly dedupe cache isolation timeoutMs
-  stallMs retry limits env limitedAs unrepeatable run module exportName`.split(/\s+/),
+  stallMs retry limits env limitedAs quota unrepeatable run module exportName`.split(/\s+/),
 );
 /** Limits that only another process can enforce. */
 const PROCESS_LIMITS = ['memoryMb', 'cpuMs', 'openFiles', 'processes', 'outputBytes'] as const;
@@ -103,7 +104,7 @@ function branded<T extends object>(tool: T): T {
 function checked<I, O>(definition: ToolDefinition<I, O>): Tool<I, O> {
   const { name, isolation = 'inline', readOnly = false, resources, conflictsWith = [] } = definition;
   const { priority, timeoutMs, stallMs, retry, limits = {}, env = [] } = definition;
-  const { description = '', limitedAs, unrepeatable = false, cache } = definition;
+  const { description = '', limitedAs, quota, unrepeatable = false, cache } = definition;
   for (const field of Object.keys(definition))
     if (!FIELDS.has(field)) failUnknown(name, field, 'field of a tool', FIELDS);
   if (typeof description !== 'string')
@@ -120,6 +121,7 @@ function checked<I, O>(definition: ToolDefinition<I, O>): Tool<I, O> {
   checkNames('env', env);
   if (typeof unrepeatable !== 'boolean') fail(name, 'unrepeatable must be true or false');
   if (limitedAs !== undefined) checkNames('limitedAs', [limitedAs]);
+  if (typeof quota !== 'function') checkQuotas(quota, name);
   checkSpanMs('timeoutMs', timeoutMs);
   checkSpanMs('stallMs', stallMs);
   retryPolicy(retry);
@@ -151,6 +153,7 @@ function checked<I, O>(definition: ToolDefinition<I, O>): Tool<I, O> {
     limits,
     env: [...env],
     limitedAs,
+    quota,
     code: codeOf(definition, isolation),
     ...('run' in definition && { run: definition.run }),
   };

@@ -1,4 +1,5 @@
 import picomatch from 'picomatch';
+import { ASK_AGENT, ASK_MODEL } from '../core/ask-tools.ts';
 import { VolleyError } from '../core/errors.ts';
 import { checkGlob } from '../core/glob.ts';
 import { nearest } from '../core/nearest.ts';
@@ -159,11 +160,13 @@ export class ToolRegistry {
     );
   }
 
-  /** Whether another machine can have the same tool: not if it is internal, runs scripts, or belongs to a source. */
+  /** Whether another machine can have the same tool: not if it is internal, runs scripts, asks agents or models, or belongs to a source. */
   canRunElsewhere(tool: Tool): boolean {
     const { name } = tool;
     const isScript = name === COMPUTE || name === RUN_PROGRAM;
-    return this.entries.get(name) === tool && !this.internal.has(name) && !isScript;
+    // Logins and keys are here, and so is the budget.
+    const isAsking = name === ASK_AGENT || name === ASK_MODEL;
+    return this.entries.get(name) === tool && !this.internal.has(name) && !isScript && !isAsking;
   }
 
   /** Returns the tool with that name if it exists and may be called; throws otherwise. */

@@ -18,6 +18,14 @@ interface NeedsMethod<I> {
   needs(input: I): ResourceRequirements;
 }
 
+/** The quotas that a tool uses. */
+export type QuotaNeeds<I> = string | readonly string[] | QuotaMethod<I>['quota'];
+
+/** Bivariant, like {@link NeedsMethod}. */
+interface QuotaMethod<I> {
+  quota(input: I): string | readonly string[] | undefined;
+}
+
 /**
  * What a result depends on besides the arguments. Paths are absolute or relative to the first root, and inside the
  * roots. What does not exist is an input too: its appearance changes the result.
@@ -90,6 +98,12 @@ export interface ToolProperties<I> {
   readonly env?: readonly string[];
   /** The name under which its calls share limits and rates with those of other tools. Default: its own. */
   readonly limitedAs?: string;
+  /**
+   * The quota of an outside service that it uses, constant or computed from the input, such as `host:api.example.com`.
+   * While it is used up, calls with the same quota wait. With several, one that is open is enough, and `context.quota`
+   * says which; each failed attempt prefers the next. Default: its own name, or `limitedAs`.
+   */
+  readonly quota?: QuotaNeeds<I>;
 }
 
 /** The schemas of a tool. */
@@ -148,6 +162,7 @@ export interface Tool<I = unknown, O = unknown, A = I> {
   readonly limits: RunLimits;
   readonly env: readonly string[];
   readonly limitedAs: string | undefined;
+  readonly quota: QuotaNeeds<I> | undefined;
   readonly code: ToolCode;
   /**
    * The URL of the module in which it was found.

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { AgentEvent } from '../../src/tasks/agents/adapter.ts';
+import type { AgentEvent } from '../../src/agents/adapter.ts';
 import { buildProgram } from '../e2e/support/built-program.ts';
 import { serveBuilt } from '../security/support/built-server.ts';
 import { type Conversation, inOrder, type Script, type ToolCall, USAGE } from './model-server/script.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { VolleyError } from '../../src/core/errors.ts';
-import { ToolFailure } from '../../src/engine/tool-failure.ts';
+import { OutageError, RateLimitedError, ToolFailure } from '../../src/engine/tool-failure.ts';
 import { fromWireError, toWireError, type WireError } from '../../src/runners/wire-error.ts';
 
 /** There and back, by way of JSON, the narrowest way there is. */
@@ -24,6 +24,34 @@ describe('an error that crosses a boundary', () => {
       expect(copy).toBeInstanceOf(ToolFailure);
       expect(copy).toMatchObject({ message: 'too much', reason: 'memory', retryable });
     }
+  });
+
+  it('stays a RateLimitedError or an OutageError with what it says, also under another name', () => {
+    class MyLimit extends RateLimitedError {
+      override name = 'MyLimit';
+    }
+    const limit = { retryAfterMs: 5000, resetAt: 1_749_924_000_000, scope: 'host:a' };
+    for (const error of [new RateLimitedError('slow down', limit), new MyLimit('slow down', limit)]) {
+      const copy = crossed(error);
+      expect(copy).toBeInstanceOf(RateLimitedError);
+      expect(copy).toMatchObject({ name: error.name, message: 'slow down', limit, retryable: true });
+    }
+    const copy = crossed(new OutageError('bad key', { kind: 'auth', scope: 'host:a' }));
+    expect(copy).toBeInstanceOf(OutageError);
+    expect(copy).toMatchObject({ outage: { kind: 'auth', scope: 'host:a' }, retryable: false });
+  });
+
+  it('keeps only what can be used of a limit, and takes no other error for one', () => {
+    const odd = {
+      name: 'RateLimitedError',
+      message: 'm',
+      limit: { retryAfterMs: -1, resetAt: 'x', scope: '' },
+    };
+    expect(fromWireError(odd as unknown as WireError)).toMatchObject({ limit: {} });
+    const other = Object.assign(new Error('m'), { limit: { retryAfterMs: 1 }, outage: { kind: 'auth' } });
+    expect(crossed(other)).not.toBeInstanceOf(ToolFailure);
+    const unknown = { name: 'OutageError', message: 'm', outage: { kind: 'toString' } };
+    expect(fromWireError(unknown as unknown as WireError)).not.toBeInstanceOf(ToolFailure);
   });
 
   it('stays one of the built-in kinds, and otherwise keeps its name', () => {

@@ -5,6 +5,7 @@ import { findBatch } from '../context.ts';
 import { DELEGATE_TOOL, refuseFeatureBatch } from '../feature-task.ts';
 import { BATCH, SECONDS } from '../input/fields.ts';
 import { withReturned } from '../returned.ts';
+import { parseBudget } from '../spending.ts';
 import { endText } from '../status.ts';
 import { linesText } from '../text.ts';
 import { defineAction } from './define-action.ts';
@@ -33,6 +34,16 @@ export const startAction = defineAction({
       .default(false)
       .describe('Answer only when the batch has ended, or after this many seconds.'),
     fail_fast: z.boolean().default(false).describe('Cancel the rest after the first failure.'),
+    budget: z
+      .string()
+      .max(50)
+      .refine((text) => parseBudget(text) !== undefined, {
+        error: 'must be US dollars such as "5", or tokens such as "200k tokens"',
+      })
+      .optional()
+      .describe(
+        'What models and agents may cost in total, over all runs of the batch: US dollars such as "5", or "200k tokens". Then no more calls start, and the rest stays open.',
+      ),
     cache: z.boolean().default(true).describe('Whether results may come from the cache, and are kept there.'),
     force: z.boolean().default(false).describe('Run all tasks, even if their results are cached.'),
   }),
@@ -50,7 +61,7 @@ export const startAction = defineAction({
       cache: { flags: '--no-cache', help: 'neither use cached results nor keep new ones' },
     },
   },
-  run: async ({ batch, max_concurrent, timeout, wait, fail_fast, cache, force }, context) => {
+  run: async ({ batch, max_concurrent, timeout, wait, fail_fast, budget, cache, force }, context) => {
     await findBatch(context, batch);
     // Registered only while this process runs a feature.
     if (!(await context.coordinator()).hasInternal(DELEGATE_TOOL))
@@ -59,6 +70,7 @@ export const startAction = defineAction({
       maxConcurrency: max_concurrent,
       timeoutMs: timeout === undefined ? undefined : timeout * 1000,
       failFast: fail_fast,
+      budget: budget === undefined ? undefined : parseBudget(budget),
       cache,
       force,
     });
@@ -67,7 +79,7 @@ export const startAction = defineAction({
     else if (wait !== false) await endOrTime(run.done, wait);
     if (run.hasEnded) {
       await run.done;
-      const ended = endText(await findBatch(context, batch), run.problem);
+      const ended = endText(await findBatch(context, batch), run.problem, run.stopReason);
       const end = await withReturned(context.store, batch, ended);
       return { text: linesText(recovered, end.text), data: { ...end.data, ...counted(recovery) } };
     }

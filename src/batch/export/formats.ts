@@ -25,6 +25,9 @@ const COLUMNS = [
   'message',
   'cause',
   'cached',
+  'input_tokens',
+  'output_tokens',
+  'cost_usd',
   'group',
   'index',
 ] as const satisfies readonly (keyof ResultRow)[];

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { attemptUsage } from '../../coordinator/call-runner.ts';
 import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
-import { toCallError } from '../../coordinator/errors.ts';
+import { ReportedError, toCallError } from '../../coordinator/errors.ts';
 import type { Placement, PlannedCall, ReadyCall } from '../../coordinator/plan.ts';
 import type { Results } from '../../coordinator/references.ts';
 import type { ResultCache } from '../../coordinator/result-cache.ts';
@@ -15,9 +15,17 @@ import type { GroupSpec } from '../../core/spec.ts';
 import { countText } from '../../core/words.ts';
 import type { GroupHandle, RetryNotice } from '../../engine/group-handle.ts';
 import { type Outcome, renameOutcome } from '../../engine/outcome.ts';
+import type { Spending } from '../../runners/runner.ts';
 import { hasBlobs, withBlobs } from '../../store/blobs.ts';
-import { type AddedTasks, isGroup, type TaskOptions, type TaskRecord } from '../../store/records.ts';
+import {
+  type AddedTasks,
+  isGroup,
+  type StoredSpending,
+  type TaskOptions,
+  type TaskRecord,
+} from '../../store/records.ts';
 import type { Lease, Store, TaskOutline, TaskSummary, Unsuccessful } from '../../store/store.ts';
+import { type Budget, SpendingMeter } from '../spending.ts';
 import { autoConcurrency } from './auto-concurrency.ts';
 import { Backlog, type WindowSize } from './backlog.ts';
 import { TaskDependencies } from './dependencies.ts';
@@ -26,7 +34,7 @@ import { type GroupHost, GroupRun, holds } from './group-run.ts';
 import type { Speed } from './holder-requests.ts';
 import { RunJournal } from './journal.ts';
 import { learnedDurations } from './learned-durations.ts';
-import { RunMonitor } from './monitor.ts';
+import { type QuotaPause, RunMonitor } from './monitor.ts';
 import { judgesDependencies, type PlannedTask, planTask, planTasks } from './plan-tasks.ts';
 import { Prediction } from './prediction.ts';
 import { TaskRun, type TaskRunParts, type TaskRunRoles, type WrittenEnd } from './task-run.ts';
@@ -41,6 +49,8 @@ export interface RunOptions {
   readonly cache: boolean;
   /** Whether all tasks run, even if their results are cached. */
   readonly force: boolean;
+  /** What calls of models and agents may cost. When it is used up, the rest stays open. */
+  readonly budget?: Budget | undefined;
 }
 
 export interface RunSetup {
@@ -50,6 +60,8 @@ export interface RunSetup {
   /** Records the end and releases the lease. Returns false and does neither if open tasks are still to run. */
   readonly end: (leavesOpen: boolean) => Promise<boolean>;
   readonly options: RunOptions;
+  /** What earlier runs have spent. */
+  readonly spent?: StoredSpending | undefined;
   readonly events: BatchEvents;
   readonly sizes?: RunSizes | undefined;
 }
@@ -87,6 +99,8 @@ export class BatchRun implements TaskRunParts, GroupHost {
   /** Why the run ended early, if it did. */
   problem: unknown;
   isStopping = false;
+  /** Why it stopped by itself and left tasks open, if it did. */
+  stopReason: string | undefined;
   /** Whether no more tasks can join. */
   hasEnded = false;
   group: GroupHandle | undefined;
@@ -98,6 +112,7 @@ export class BatchRun implements TaskRunParts, GroupHost {
   readonly tasks = new Map<string, TaskRun>();
   private readonly groupName: string;
   private readonly cache: ResultCache | undefined;
+  private readonly meter: SpendingMeter;
   /** The root causes of tasks that are skipped because of an earlier run, also for tasks that depend on those. */
   private readonly earlierCauses = new Map<string, string>();
   /** Monotonic time. */
@@ -117,6 +132,10 @@ export class BatchRun implements TaskRunParts, GroupHost {
   private isFilling = false;
   /** How the tasks of the backlog end, if no more of them are submitted. */
   private rest: RestEnd | undefined;
+  /** The outside reason for which the last tasks failed, without a success in between. */
+  private outage:
+    | { readonly kind: string; readonly scope: string | undefined; readonly count: number }
+    | undefined;
 
   constructor(private readonly setup: RunSetup) {
     const { lease, store, options, events } = setup;
@@ -126,6 +145,9 @@ export class BatchRun implements TaskRunParts, GroupHost {
     this.deadlineAt = options.timeoutMs === undefined ? undefined : performance.now() + options.timeoutMs;
     this.journal = new RunJournal(store, this.batch, (error) => this.abandon(error));
     this.monitor = new RunMonitor(this.batch, events);
+    this.meter = new SpendingMeter(options.budget, setup.spent);
+    this.stopReason = this.meter.exhausted;
+    this.isStopping = this.stopReason !== undefined;
     const mode = options.force ? 'force' : 'use';
     this.cache = options.cache ? setup.coordinator.resultCache(store, mode) : undefined;
     this.done = new Promise((resolve) => {
@@ -232,6 +254,15 @@ export class BatchRun implements TaskRunParts, GroupHost {
     return count;
   }
 
+  spent({ seq }: TaskRun, spending: Spending): void {
+    // If writing fails, the journal ends the run.
+    this.journal.spent(seq, spending).catch(() => {});
+    this.meter.add(spending);
+    if (this.isStopping) return;
+    this.stopReason = this.meter.exhausted;
+    if (this.stopReason !== undefined) this.stop({ now: false });
+  }
+
   attemptOver(): void {
     // The engine must see the end first. Otherwise it would retry tasks that are left for a later run.
     if (this.isStopping) setImmediate(() => this.sweep());
@@ -246,6 +277,15 @@ export class BatchRun implements TaskRunParts, GroupHost {
 
   speed(): Speed {
     return { ratePerSecond: this.monitor.ratePerSecond(), timeLeft: this.prediction.timeLeft() };
+  }
+
+  /** The quotas that are used up. Those of other batches of this process are among them. */
+  pauses(): QuotaPause[] {
+    return this.coordinator.engine
+      .quotas()
+      .flatMap(({ scope, pausedUntil }) =>
+        pausedUntil === undefined ? [] : [{ scope, until: pausedUntil }],
+      );
   }
 
   /** Explains why the first few waiting tasks wait; of the items of a group, one. */
@@ -736,7 +776,20 @@ export class BatchRun implements TaskRunParts, GroupHost {
     return { value, json };
   };
 
-  private retrying({ id, reason, error, retryInMs }: RetryNotice): void {
+  /**
+   * An outage pauses like a used up quota, so that nothing fails of it before the batch is stopped. But one task alone
+   * is not put back for ever.
+   */
+  examined(task: TaskRun, error: unknown): unknown {
+    const { maxOutages } = this.coordinator;
+    if (!(error instanceof ReportedError) || error.outage === undefined || maxOutages === 0) return error;
+    if (error.limit !== undefined || ++task.outages > maxOutages) return error;
+    const { scope } = error.outage;
+    return Object.assign(error, { limit: scope === undefined ? {} : { scope } });
+  }
+
+  private retrying(notice: RetryNotice): void {
+    const { id, reason, error, retryInMs, quota } = notice;
     const task = this.taskOf(id);
     if (task === undefined) return;
     const { redactor } = this.setup.coordinator;
@@ -745,16 +798,40 @@ export class BatchRun implements TaskRunParts, GroupHost {
     const durationMs = task.attemptMs();
     const retryAt = endedAt + Math.round(retryInMs);
     task.pause = { reason, until: retryAt };
+    this.monitor.retrying(task, notice);
+    if (quota !== undefined) {
+      task.isPutBack = true;
+      this.journal.putBack(task.seq, durationMs, message).catch(() => {});
+      this.noteOutage(error);
+      return;
+    }
     const attempt = { startedAt: task.attemptStartedAt, endedAt, durationMs, reason, message, retryAt };
     // If writing fails, the journal ends the run.
     this.journal.attemptFailed(task.seq, attempt).catch(() => {});
-    this.monitor.retrying(task, reason, retryInMs);
+  }
+
+  /** Stops the batch if all that ended lately failed for the same outside reason. */
+  private noteOutage(error: unknown): void {
+    const { redactor, maxOutages } = this.coordinator;
+    const { outage, message } = toCallError(error, redactor);
+    if (outage === undefined) return;
+    const { kind, scope } = outage;
+    const isSame = this.outage?.kind === kind && this.outage.scope === scope;
+    this.outage = { kind, scope, count: isSame ? this.outage!.count + 1 : 1 };
+    const { count } = this.outage;
+    if (count < maxOutages || this.isStopping) return;
+    const calls = count === 1 ? 'a call' : `${count} calls in a row`;
+    const text = `${calls} failed for the same outside reason (${kind}): ${message}`;
+    this.problem ??= new VolleyError('OUTAGE', `${text}${/[.!?]$/.test(text) ? '' : '.'}`, { kind, scope });
+    this.stop({ now: false });
   }
 
   private settled(outcome: Outcome): void {
     const task = this.taskOf(outcome.id);
     if (task === undefined) return;
     if (outcome.status === 'failed') this.failedFast(task);
+    // Anything else that happens shows that the outside reason is not shared by all.
+    if (outcome.status === 'completed' || outcome.status === 'failed') this.outage = undefined;
     if (outcome.status === 'completed') this.over(task, 'completed');
     else void this.writeEnd(task, outcome).then((end) => this.over(task, end));
   }
@@ -774,7 +851,7 @@ export class BatchRun implements TaskRunParts, GroupHost {
       if (task.group !== undefined) await this.closeGroup(task.group, task, outcome);
       if (journal.isClosed || (task.isLeft && !task.hasStarted)) return undefined;
       if (task.isLeft) {
-        await journal.putBack(task.seq, task.attemptMs());
+        if (!task.isPutBack) await journal.putBack(task.seq, task.attemptMs(), 'The batch was stopped.');
         return 'opened';
       }
       const end = task.knownEnd ?? this.endOf(task, outcome);

@@ -30,6 +30,8 @@ export type TaskEvent =
       readonly type: 'retrying';
       readonly reason: FailureReason;
       readonly retryInMs: number;
+      /** The quota that is used up, if that is why: then it is open again, and no attempt was used. */
+      readonly quota?: string;
     })
   /** `durationMs`: of the last attempt. `cached`: if the result came from the cache. */
   | (TaskEventBase & { readonly type: 'completed'; readonly durationMs: number; readonly cached?: true })

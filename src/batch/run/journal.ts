@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Spending } from '../../runners/runner.ts';
 import type { Completion, FailedAttempt, StoredBlob, StoredUsage, TaskEnd } from '../../store/records.ts';
 import type { Store, Unsuccessful } from '../../store/store.ts';
 
@@ -93,16 +94,19 @@ export class RunJournal {
     return count;
   }
 
+  spent(seq: number, spending: Spending): Promise<void> {
+    return this.write(() => this.store.spent(this.batch, seq, spending));
+  }
+
   /** An attempt failed, and a retry follows. */
   attemptFailed(seq: number, attempt: FailedAttempt): Promise<void> {
     this.writeStart(seq);
     return this.write(() => this.store.attemptFailed(this.batch, seq, attempt));
   }
 
-  /** Reopens a task that has started, for a later run. */
-  putBack(seq: number, durationMs: number): Promise<void> {
+  /** Reopens a task that has started, for a later attempt or run. */
+  putBack(seq: number, durationMs: number, message: string): Promise<void> {
     const startedAt = this.takeStart(seq);
-    const message = 'The batch was stopped.';
     return this.write(() => this.store.putBack(this.batch, seq, message, Date.now(), startedAt, durationMs));
   }
 

@@ -1,4 +1,5 @@
 import type { FailureReason } from '../../core/failure.ts';
+import type { RetryNotice } from '../../engine/group-handle.ts';
 import type { TaskEnd } from '../../store/records.ts';
 import type { BatchEvents, TaskEvent } from './events.ts';
 import type { TaskRun } from './task-run.ts';
@@ -29,6 +30,13 @@ export interface FailedTask {
   readonly message: string;
   readonly attempts: number;
   readonly at: number;
+}
+
+/** A quota that is used up. */
+export interface QuotaPause {
+  readonly scope: string;
+  /** Unix time in milliseconds. */
+  readonly until: number;
 }
 
 const MAX_FAILURES = 10;
@@ -114,11 +122,13 @@ export class RunMonitor {
       this.events.publish({ ...this.eventOf(run), type: 'progress', progress, step });
   }
 
-  retrying(run: TaskRun, reason: FailureReason, retryInMs: number): void {
+  retrying(run: TaskRun, { reason, retryInMs, quota }: RetryNotice): void {
     this.attempts.delete(run.seq);
-    this.pausing.add(run.seq);
-    if (this.events.hasListeners)
-      this.events.publish({ ...this.eventOf(run), type: 'retrying', reason, retryInMs });
+    // One that waits for a quota is open again.
+    if (quota === undefined) this.pausing.add(run.seq);
+    if (!this.events.hasListeners) return;
+    const event = { ...this.eventOf(run), type: 'retrying', reason, retryInMs } as const;
+    this.events.publish(quota === undefined ? event : { ...event, quota });
   }
 
   /** Called when the result of a task is stored. */

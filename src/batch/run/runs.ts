@@ -1,7 +1,7 @@
 import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { shellQuote } from '../../core/shell-quote.ts';
-import type { BatchRecord, LeaseHolder } from '../../store/records.ts';
+import type { BatchRecord, LeaseHolder, StoredSpending } from '../../store/records.ts';
 import type { Lease, Recovery, Store } from '../../store/store.ts';
 import type { BatchRun, RunOptions, RunSizes } from './batch-run.ts';
 import { BatchEvents, publishRecovery } from './events.ts';
@@ -160,8 +160,10 @@ export class BatchRuns {
     ]);
     const lease = await store.lease(batch);
     let recovery: Recovery;
+    let spent: StoredSpending | undefined;
     try {
       recovery = await store.recover(await this.isIdempotent(batch), batch);
+      spent = (await store.batch(batch))?.spending;
       await store.batchStarted(batch, JSON.stringify(options), Date.now());
       if (this.isClosed) throw closedError();
     } catch (error) {
@@ -175,6 +177,7 @@ export class BatchRuns {
       lease,
       end: (leavesOpen) => this.end(lease, leavesOpen),
       options,
+      spent,
       events,
       sizes: this.sizes,
     });

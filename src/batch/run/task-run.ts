@@ -7,7 +7,7 @@ import { unwritableText } from '../../core/words.ts';
 import type { ExecutionHandle } from '../../engine/handle.ts';
 import type { TaskContext } from '../../engine/task.ts';
 import { ToolFailure } from '../../engine/tool-failure.ts';
-import type { ProcessUsage } from '../../runners/runner.ts';
+import type { ProcessUsage, Spending } from '../../runners/runner.ts';
 import { takeBlobs } from '../../store/blobs.ts';
 import type { StoredBlob, TaskEnd, TaskRecord } from '../../store/records.ts';
 import type { Unsuccessful } from '../../store/store.ts';
@@ -32,6 +32,10 @@ export interface TaskRunParts {
   readonly monitor: RunMonitor;
   /** Called when an attempt has ended or was asked to stop. */
   attemptOver(): void;
+  /** Called with what a call of a model or an agent cost. */
+  spent(task: TaskRun, spending: Spending): void;
+  /** Returns what a failed attempt throws to the engine. */
+  examined(task: TaskRun, error: unknown): unknown;
 }
 
 /** What only some tasks have. */
@@ -65,6 +69,10 @@ export class TaskRun {
   private usage: ProcessUsage | undefined = undefined;
   /** Why the last attempt failed, and the wall-clock time of the next one; undefined if no retry is pending. */
   pause: { readonly reason: FailureReason; readonly until: number } | undefined = undefined;
+  /** Whether it was put back because a quota is used up, so that it is open in the store. */
+  isPutBack = false;
+  /** How often it was put back because of an outage. */
+  outages = 0;
   /** Whether it is left to a later run. */
   isLeft = false;
   private isDecided = false;
@@ -134,6 +142,7 @@ export class TaskRun {
     if (this.roles.verdict !== undefined && !this.isDecided) await this.decide(this.roles.verdict, stops);
     this.attempts = task.attempt;
     this.pause = undefined;
+    this.isPutBack = false;
     const shown = monitor.began(this, this.attemptsBefore + task.attempt);
     this.attemptStartedAt = shown.startedAt;
     this.attemptBeganAt = performance.now();
@@ -154,7 +163,7 @@ export class TaskRun {
       // Published before any dependent starts.
       monitor.completed(this, this.attemptMs(), isCached);
     } catch (error) {
-      if (!journal.isClosed) throw error;
+      if (!journal.isClosed) throw this.parts.examined(this, error);
       // The run has ended and must not wait for a retry.
       throw new ToolFailure('The store can no longer be written.', { retryable: false, cause: error });
     } finally {
@@ -196,6 +205,7 @@ export class TaskRun {
       measured: (usage) => {
         this.usage = usage;
       },
+      spent: (spending) => this.parts.spent(this, spending),
     };
   }
 

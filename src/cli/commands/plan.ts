@@ -11,7 +11,7 @@ import { EXIT } from '../output/io.ts';
 import { factorText, numberText } from '../output/numbers.ts';
 import { type Column, tableLines } from '../output/text-layout.ts';
 import { type CommonOptions, defineCommand } from '../program/command.ts';
-import { numberOption, sourceOptions, spanOption } from '../program/options.ts';
+import { numberOption, type SourceOptions, sourceOptions, spanOption } from '../program/options.ts';
 import {
   configuredLimits,
   type DryRunPlan,
@@ -24,11 +24,8 @@ import {
 import { withSession } from '../session/session.ts';
 import { findTasks } from './simulate.ts';
 
-interface PlanOptions extends CommonOptions {
+interface PlanOptions extends CommonOptions, SourceOptions {
   readonly batch?: string;
-  readonly each?: readonly string[];
-  readonly function?: string;
-  readonly params?: string;
   readonly maxConcurrent?: number;
   readonly assume?: number;
 }

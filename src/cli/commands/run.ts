@@ -10,7 +10,7 @@ import type { ExitStatus, Io } from '../output/io.ts';
 import { writeNote } from '../output/messages.ts';
 import { type CommandScope, programName, scopeFlags } from '../output/wording.ts';
 import { defineCommand } from '../program/command.ts';
-import { FILE_BATCH_OPTION, sourceOptions } from '../program/options.ts';
+import { FILE_BATCH_OPTION, type SourceOptions, sourceOf, sourceOptions } from '../program/options.ts';
 import { checkLarge } from '../session/add-large.ts';
 import { printAnswer } from '../session/ask.ts';
 import { withCluster } from '../session/cluster.ts';
@@ -24,11 +24,8 @@ import {
   startOptions,
 } from '../session/start-batch.ts';
 
-interface RunOptions extends StartOptions {
+interface RunOptions extends StartOptions, SourceOptions {
   readonly batch?: string;
-  readonly each?: readonly string[];
-  readonly function?: string;
-  readonly params?: string;
   /** The Redis server of a cluster. */
   readonly on?: string;
 }
@@ -39,6 +36,7 @@ export const runBatchCommand = defineCommand<RunOptions>({
   examples: [
     'volley run audit.json',
     `volley run --each 'src/**/*.ts' --function code_analyzer_tool --params '{"action":"analyze","file_path":"{}"}'`,
+    `volley run --each 'src/**/*.ts' --ask 'Review {} for race conditions' --agent codex --schema review.json --budget 5`,
     'volley run audit.json --dry-run',
     'generate-tasks | volley run - --batch audit --max-concurrent 5',
   ],
@@ -49,8 +47,7 @@ export const runBatchCommand = defineCommand<RunOptions>({
         .option('--on <url>', 'run on the workers of a cluster, by its Redis server'),
     ),
   run: async ([file], options, io) => {
-    const { each, function: tool, params } = options;
-    const found = await collectTasks({ file, each, function: tool, params }, io);
+    const found = await collectTasks({ ...sourceOf(options), file }, io);
     if (found instanceof LargeTaskFile) return runLarge(found, options, io);
     const batch = options.batch ?? found.batch;
     const settings = fromFile(found.settings, options);

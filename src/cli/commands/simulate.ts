@@ -14,16 +14,19 @@ import { EXIT, type Io } from '../output/io.ts';
 import { factorText, numberText, percentText } from '../output/numbers.ts';
 import { type Column, tableLines } from '../output/text-layout.ts';
 import { type CommonOptions, defineCommand } from '../program/command.ts';
-import { numbersOption, sourceOptions, spanOption } from '../program/options.ts';
+import {
+  numbersOption,
+  type SourceOptions,
+  sourceOf,
+  sourceOptions,
+  spanOption,
+} from '../program/options.ts';
 import { chosenBatch } from '../session/ask.ts';
 import { checkSimulated, configuredLimits, decisions, groupData, planCountText } from '../session/dry-run.ts';
 import { type Session, withSession } from '../session/session.ts';
 
-interface SimulateOptions extends CommonOptions {
+interface SimulateOptions extends CommonOptions, SourceOptions {
   readonly batch?: string;
-  readonly each?: readonly string[];
-  readonly function?: string;
-  readonly params?: string;
   readonly maxConcurrent?: readonly number[];
   readonly assume?: number;
 }
@@ -97,11 +100,12 @@ export const simulateCommand = defineCommand<SimulateOptions>({
 export async function findTasks(
   { executor, store }: Session,
   file: string | undefined,
-  { batch, each, function: tool, params }: Pick<SimulateOptions, 'batch' | 'each' | 'function' | 'params'>,
+  options: Pick<SimulateOptions, 'batch' | keyof SourceOptions>,
   io: Io,
 ): Promise<{ name: string; runnable: RunnableBatch }> {
-  if (file !== undefined || each !== undefined) {
-    const found = await collectTasks({ file, each, function: tool, params }, io);
+  const { batch } = options;
+  if (file !== undefined || options.each !== undefined) {
+    const found = await collectTasks({ ...sourceOf(options), file }, io);
     if (found instanceof LargeTaskFile) {
       checkSimulated(await found.count());
       throw new VolleyError(

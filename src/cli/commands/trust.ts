@@ -259,6 +259,7 @@ function describe({ setting, path, value }: WaitingSetting): string {
   const [section, table, name] = path;
   if (section === 'mcp' && table === 'servers') return serverText(name!, value as Server);
   if (section === 'tasks' && table === 'agents') return agentText(name!, value as Agent);
+  if (section === 'models') return modelText(table!, value as Model);
   const said = `${printableLine(setting)} = ${json(value)}`;
   const meaning = MEANINGS[path.join('.')];
   return meaning === undefined ? said : `${meaning}: ${said}`;
@@ -269,6 +270,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   'tools.shell.enabled': 'let agents run shell commands',
   'tools.http_request.enabled': 'let agents send HTTP requests',
   'tools.http_request.allow_private': 'let these requests reach this machine and your private network',
+  'tools.ask_agent.enabled': 'start coding agents that read its files',
   'tools.roots': 'let agents read and write outside the folder',
   'store.file': 'keep batches outside the folder',
   'processes.sandbox': 'run programs without a sandbox',
@@ -277,6 +279,16 @@ const MEANINGS: Readonly<Record<string, string>> = {
   'tasks.agent': 'start an agent',
   'tasks.allowed_agents': 'start these agents',
 };
+
+interface Model {
+  readonly url?: string;
+  readonly key?: string;
+}
+
+function modelText(name: string, { url, key, ...rest }: Model): string {
+  const withKey = key ? `, with the key in ${json(key)}` : '';
+  return `send prompts and files to the model ${json(name)} at ${json(url)}${withKey}${othersText(rest)}`;
+}
 
 interface Server {
   readonly command?: string;

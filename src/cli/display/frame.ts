@@ -1,4 +1,5 @@
 import { endedOf, totalOf } from '../../batch/counts.ts';
+import { spendingText } from '../../batch/spending.ts';
 import { printableLine } from '../../core/printable-text.ts';
 import { spanText } from '../../core/words.ts';
 import type { Colors } from '../output/colors.ts';
@@ -81,6 +82,7 @@ function countsLine(view: DisplayedBatch, width: number, colors: Colors, lead?: 
   if (counts.skipped > 0) add(`${numberText(counts.skipped)} skipped`, colors.yellow);
   if (counts.cancelled > 0) add(`${numberText(counts.cancelled)} cancelled`, colors.yellow);
   if (ratePerSecond !== undefined && ratePerSecond > 0) add(rateText(ratePerSecond));
+  if (view.spending !== undefined) add(spendingText(view.spending));
   for (const fact of view.facts ?? []) add(printableLine(fact));
   return line;
 }

@@ -1,9 +1,10 @@
 import { taskPages } from '../../batch/context.ts';
 import { endedOf, hasSucceeded, type TaskCounts, totalOf } from '../../batch/counts.ts';
 import { commonText } from '../../batch/results-summary.ts';
+import { spendingText } from '../../batch/spending.ts';
 import { printableLine } from '../../core/printable-text.ts';
 import { listText, spanText } from '../../core/words.ts';
-import { isGroup, type TaskStatus } from '../../store/records.ts';
+import { isGroup, type StoredSpending, type TaskStatus } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
 import { type Colors, createColors, wantsColors } from '../output/colors.ts';
 import type { Io } from '../output/io.ts';
@@ -36,6 +37,7 @@ const MIN_SPEEDUP = 1.2;
 interface RunFacts {
   readonly counts: TaskCounts;
   readonly hasFailures: boolean;
+  readonly spending?: StoredSpending | undefined;
   /** Whether there was anything to run. */
   readonly hadWork: boolean;
   /** Wall-clock time. Tasks that started before belong to another run. */
@@ -48,7 +50,7 @@ interface RunFacts {
 export async function summarizeRun(
   store: Store,
   batch: string,
-  { counts, hasFailures, hadWork, since: startedAt, elapsedMs }: RunFacts,
+  { counts, hasFailures, spending, hadWork, since: startedAt, elapsedMs }: RunFacts,
   config: string | undefined,
   io: Pick<Io, 'stdout' | 'env'>,
 ): Promise<string> {
@@ -86,6 +88,7 @@ export async function summarizeRun(
       name: batch,
       counts,
       hasFailures,
+      spending,
       hasRun,
       elapsedMs,
       workMs,
@@ -123,6 +126,7 @@ export interface RunSummary {
   readonly workMs: number;
   /** How many results of this run came from the cache. */
   readonly cached?: number;
+  readonly spending?: StoredSpending | undefined;
   /** The longest first. */
   readonly slowest: readonly DisplayedCompletion[];
   /** The largest group first. */
@@ -148,7 +152,7 @@ export function summaryText(summary: RunSummary, options: SummaryOptions): strin
 }
 
 function headLines(
-  { name, counts, hasFailures, hasRun, elapsedMs, workMs, cached = 0 }: RunSummary,
+  { name, counts, hasFailures, hasRun, elapsedMs, workMs, cached = 0, spending }: RunSummary,
   { colors, columns }: SummaryOptions,
 ): string[] {
   const total = totalOf(counts);
@@ -176,6 +180,7 @@ function headLines(
     const source = `${numberText(cached)} of ${numberText(total)} from cache`;
     lines.push(`  ${source}${colors.dim(cached === counts.completed ? '; nothing had to run' : '')}`);
   }
+  if (spending !== undefined) lines.push(`  ${spendingText(spending)}`);
   const factor = elapsedMs > 0 ? workMs / elapsedMs : 0;
   if (factor >= MIN_SPEEDUP) {
     const compared = `${colors.dim(`${spanText(workMs)} of work,`)} ${factorText(factor)}× ${colors.dim('the speed of one task at a time')}`;

@@ -1,4 +1,5 @@
 import type { TaskCounts } from '../../batch/counts.ts';
+import type { StoredSpending } from '../../store/records.ts';
 import type { TimeRange } from '../output/numbers.ts';
 
 /** A snapshot of a batch: everything that a display shows. */
@@ -7,6 +8,7 @@ export interface DisplayedBatch {
   readonly counts: TaskCounts;
   /** How many results came from the cache. */
   readonly cached?: number;
+  readonly spending?: StoredSpending | undefined;
   /** 0 to 1: ended tasks, and the reported part of running ones. */
   readonly progress: number;
   /** Undefined while unknown. */

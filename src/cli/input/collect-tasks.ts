@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto';
-import { basename, extname } from 'node:path';
+import { readFile } from 'node:fs/promises';
+import { basename, extname, resolve } from 'node:path';
 import { MAX_TASKS } from '../../batch/actions/add-batch.ts';
 import { taskPages } from '../../batch/context.ts';
+import { ASK_AGENT, ASK_MODEL } from '../../core/ask-tools.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { IdMap } from '../../core/id-map.ts';
+import { reasonText } from '../../core/words.ts';
 import type { Store } from '../../store/store.ts';
 import type { Io } from '../output/io.ts';
 import { LargeTaskFile } from './large-file.ts';
@@ -16,6 +19,12 @@ export interface RunSource {
   readonly each: readonly string[] | undefined;
   readonly function: string | undefined;
   readonly params: string | undefined;
+  /** A prompt for each file, instead of a function. */
+  readonly ask?: string | undefined;
+  readonly agent?: string | undefined;
+  readonly model?: string | undefined;
+  /** A file with the JSON Schema of the answers. */
+  readonly schema?: string | undefined;
 }
 
 export interface RunTasks {
@@ -34,22 +43,59 @@ const LARGE_BYTES = 8 * 2 ** 20;
 
 /** Collects the tasks of a run. Ids follow from the content, so that the same command resumes the same tasks. */
 export async function collectTasks(source: RunSource, { cwd, stdin }: Io): Promise<RunTasks | LargeTaskFile> {
-  const { file, each, function: tool, params } = source;
+  const { file, each, ask } = source;
+  if (ask === undefined && (source.agent ?? source.model ?? source.schema) !== undefined)
+    throw usage('--agent, --model and --schema need --ask: a prompt for each file.');
   if (each !== undefined) {
     if (file !== undefined) throw usage('Give either a task file or --each, not both.');
-    if (tool === undefined) throw usage('--each needs --function: the tool to call for each file.');
-    const template = { each, function: tool, params: params ?? '{}' };
-    const tasks = withIds(await tasksFromTemplate(template, cwd));
-    return { batch: `each-${hashOf([each, tool, params])}`, tasks, settings: {} };
+    const { function: tool, params, ...fixed } = await callOf(source, cwd);
+    const tasks = withIds(
+      await tasksFromTemplate({ each, function: tool, params: params ?? '{}', ...fixed }, cwd),
+    );
+    const named = fixed.fixedParams === undefined ? [each, tool, params] : [each, tool, params, fixed];
+    return { batch: `each-${hashOf(named)}`, tasks, settings: {} };
   }
-  if (tool !== undefined || params !== undefined)
+  if (ask !== undefined) throw usage('--ask needs --each: the files to ask about.');
+  if (source.function !== undefined || source.params !== undefined)
     throw usage('--function and --params need --each: in a file, every task has its own.');
-  if (file === undefined) throw usage('Give a task file (- for standard input), or --each with --function.');
+  if (file === undefined)
+    throw usage('Give a task file (- for standard input), or --each with --function or --ask.');
   const read = await readTasks(file, stdin, cwd);
   if (read instanceof LargeTaskFile) return read;
   const { tasks, settings } = read;
   const { batch = batchOfFile(file), ...rest } = settings;
   return { batch: String(batch), tasks: withIds(tasks), settings: rest, file: read };
+}
+
+/** What is called for each file: a function, or an agent or model that is asked about it. */
+async function callOf(
+  { function: tool, params, ask, agent, model, schema }: RunSource,
+  cwd: string,
+): Promise<{ function: string; params: string | undefined; fixedParams?: PlainObject }> {
+  if (ask === undefined) {
+    if (tool === undefined) throw usage('--each needs --function, the tool to call for each file, or --ask.');
+    return { function: tool, params };
+  }
+  if (tool !== undefined || params !== undefined)
+    throw usage('Give either --ask, or --function with --params, not both.');
+  if (agent !== undefined && model !== undefined) throw usage('Give either --agent or --model, not both.');
+  return {
+    function: model === undefined ? ASK_AGENT : ASK_MODEL,
+    params: JSON.stringify({ prompt: ask, files: ['{}'] }),
+    fixedParams: {
+      ...(agent !== undefined && { agent }),
+      ...(model !== undefined && { model }),
+      ...(schema !== undefined && { schema: await readSchema(schema, cwd) }),
+    },
+  };
+}
+
+async function readSchema(file: string, cwd: string): Promise<unknown> {
+  try {
+    return JSON.parse(await readFile(resolve(cwd, file), 'utf8'));
+  } catch (error) {
+    throw usage(`--schema: ${file} cannot be used: ${reasonText(error)}`);
+  }
 }
 
 /** The name of the batch of a task file that names none. */

@@ -16,6 +16,8 @@ export interface TaskTemplate {
   readonly function: string;
   /** A JSON object. Its strings may contain `{}`, `{name}`, `{dir}`, `{ext}` and `{index}` (from 1). */
   readonly params: string;
+  /** Arguments that are the same for all files and have no placeholders. */
+  readonly fixedParams?: PlainObject;
   /** With the same placeholders. Default: `{}`, the path. */
   readonly name?: string;
   /** Other fields for all tasks. */
@@ -38,7 +40,7 @@ export async function tasksFromTemplate(template: TaskTemplate, folder: string):
     ...template.shared,
     name: nameText(name.fill(path, place + 1)),
     function: template.function,
-    params: params.fill(path, place + 1),
+    params: { ...params.fill(path, place + 1), ...template.fixedParams },
   }));
 }
 
@@ -57,8 +59,8 @@ class ParamsTemplate {
     this.build = this.compile(parseParams(text), 'params');
   }
 
-  fill(path: string, index: number): unknown {
-    return this.build(path, index);
+  fill(path: string, index: number): object {
+    return this.build(path, index) as object;
   }
 
   private compile(value: unknown, where: string): (path: string, index: number) => unknown {

@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import type { RunSource } from '../input/collect-tasks.ts';
 
 export function numberOption(text: string): number {
   const value = Number(text);
@@ -34,11 +35,31 @@ export function numbersOption(text: string): number[] {
   throw new InvalidArgumentError('Must be integers from 1 to 10000, such as 4,8,16.');
 }
 
+/** What `sourceOptions` declares. */
+export interface SourceOptions {
+  readonly each?: readonly string[];
+  readonly function?: string;
+  readonly params?: string;
+  readonly ask?: string;
+  readonly agent?: string;
+  readonly model?: string;
+  readonly schema?: string;
+}
+
+export function sourceOf(options: SourceOptions): Omit<RunSource, 'file'> {
+  const { each, function: tool, params, ask, agent, model, schema } = options;
+  return { each, function: tool, params, ask, agent, model, schema };
+}
+
 /** The sources of tasks for `run`, `plan` and `simulate`. */
 export function sourceOptions(program: Command): Command {
   return program
     .argument('[file]', 'a task file (JSON, JSON Lines, YAML or TOML), or - for standard input')
     .option('--each <globs>', 'create a task for each matching file', listOption)
     .option('--function <name>', 'with --each: the tool to call')
-    .option('--params <json>', 'with --each: its arguments; {} is the path of the file');
+    .option('--params <json>', 'with --each: its arguments; {} is the path of the file')
+    .option('--ask <prompt>', 'with --each: ask about each file; {} is its path')
+    .option('--agent <name>', 'with --ask: the agent to ask (default: agent in [tasks])')
+    .option('--model <name>', 'with --ask: the model to ask instead of an agent')
+    .option('--schema <file>', 'with --ask: the JSON Schema of the answers');
 }

@@ -7,7 +7,7 @@ import { VolleyError } from '../../core/errors.ts';
 import { summarizeRun } from '../display/summary.ts';
 import { checkPictures, choosePictures, drawPictures, type PictureOptions } from '../drawing/pictures.ts';
 import { EXIT, type ExitStatus, type Io } from '../output/io.ts';
-import { reportError } from '../output/messages.ts';
+import { reportError, writeNote } from '../output/messages.ts';
 import type { CommonOptions } from '../program/command.ts';
 import { addHelpNote } from '../program/help.ts';
 import { fieldOptions } from './action-command.ts';
@@ -20,6 +20,7 @@ export interface StartOptions extends CommonOptions, PictureOptions {
   readonly maxConcurrent?: number | 'auto';
   readonly timeout?: number;
   readonly failFast?: boolean;
+  readonly budget?: string;
   /** False with `--no-cache`. */
   readonly cache?: boolean;
   readonly force?: boolean;
@@ -28,7 +29,7 @@ export interface StartOptions extends CommonOptions, PictureOptions {
 }
 
 export function startOptions(program: Command): Command {
-  fieldOptions(program, startAction, ['max_concurrent', 'timeout', 'fail_fast', 'cache', 'force'])
+  fieldOptions(program, startAction, ['max_concurrent', 'timeout', 'fail_fast', 'budget', 'cache', 'force'])
     .option('--dry-run', 'check everything and show the plan, but add and start nothing')
     .option('--verbose', 'also show each completed task')
     .option('--gantt <file>', 'draw a timeline as SVG')
@@ -81,11 +82,13 @@ export async function startBatch(
   }
   if (json) printAnswer(answer, options, io);
   else {
-    const { counts, hasFailures } = await viewBatch(session, batch);
+    const { counts, hasFailures, spending } = await viewBatch(session, batch);
     const elapsedMs = performance.now() - beganAt;
-    const facts = { counts, hasFailures, hadWork: open + running > 0, since, elapsedMs };
+    const facts = { counts, hasFailures, spending, hadWork: open + running > 0, since, elapsedMs };
     io.stdout.writeStyled(await summarizeRun(session.store, batch, facts, config, io));
     printReturned(answer.data, io);
+    const { stopped } = answer.data;
+    if (typeof stopped === 'string') writeNote(stopped, io);
   }
   const areWritten = await drawPictures(pictures, session.store, batch, io);
   if (wasInterrupted) return EXIT.interrupted;
@@ -101,8 +104,8 @@ function printReturned(data: BatchAnswer['data'], { stdout }: Io): void {
 }
 
 function startFields(options: StartOptions): Record<string, unknown> {
-  const { maxConcurrent, timeout, failFast, force } = options;
+  const { maxConcurrent, timeout, failFast, budget, force } = options;
   // Without `--no-cache` it is true, which is the default.
   const cache = options.cache === false ? false : undefined;
-  return given({ max_concurrent: maxConcurrent, timeout, fail_fast: failFast, cache, force });
+  return given({ max_concurrent: maxConcurrent, timeout, fail_fast: failFast, budget, cache, force });
 }

@@ -203,7 +203,7 @@ function taskBody(event: TaskEvent): EventBody<'task'> {
     case 'progress':
       return { ...body, ...reportFields(event) };
     case 'retrying':
-      return { ...body, reason: event.reason, retry_in_ms: Math.round(event.retryInMs) };
+      return { ...body, ...retryFields(event) };
     case 'failed':
       return { ...body, reason: event.reason };
     case 'completed':
@@ -223,7 +223,7 @@ function callBody({ group, id }: CallId, update: CallUpdate): CallBody {
   const body = { group, id, name, type, attempt, at };
   switch (update.type) {
     case 'retrying':
-      return { ...body, reason: update.reason, retry_in_ms: Math.round(update.retryInMs) };
+      return { ...body, ...retryFields(update) };
     case 'failed':
       return { ...body, reason: update.reason };
     case 'skipped': {
@@ -233,6 +233,10 @@ function callBody({ group, id }: CallId, update: CallUpdate): CallBody {
     default:
       return body;
   }
+}
+
+function retryFields({ reason, retryInMs, quota }: { reason: string; retryInMs: number; quota?: string }) {
+  return { reason, retry_in_ms: Math.round(retryInMs), ...(quota !== undefined && { quota }) };
 }
 
 function reportFields({ progress, step }: LatestReport): { progress?: number; step?: string } {

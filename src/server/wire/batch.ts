@@ -44,6 +44,9 @@ export const BATCH_VIEW = z
     started_at: TIME.nullable(),
     ended_at: TIME.nullable(),
     holder: HOLDER.nullable(),
+    pauses: z
+      .array(z.object({ scope: z.string(), until: TIME }))
+      .describe('Quotas that are used up, such as `agent:codex`: what needs them waits until then.'),
     problem: z.string().nullable().describe('Why its last run here ended before its time.'),
   })
   .openapi('Batch');
@@ -74,6 +77,7 @@ export function batchBody(view: BatchView): BatchBody {
       holder === undefined
         ? null
         : { pid: holder.pid, host: holder.host, since: holder.since, seen_at: holder.seenAt },
+    pauses: view.pauses.map(({ scope, until }) => ({ scope, until })),
     problem: view.problem ?? null,
   };
 }

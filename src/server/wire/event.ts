@@ -13,6 +13,10 @@ const CHANGE_FIELDS = {
   step: z.string().optional(),
   reason: z.string().optional(),
   retry_in_ms: z.number().optional(),
+  quota: z
+    .string()
+    .optional()
+    .describe('Of one that is retried: the quota that is used up, if that is why. No attempt was used.'),
   cause: z.string().optional().describe('Of a skipped one: the id of the one that did not succeed.'),
 };
 

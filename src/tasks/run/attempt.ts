@@ -1,10 +1,10 @@
+import { agentQuota, type ChosenAgent } from '../../agents/find-agent.ts';
 import { oneLine } from '../../batch/text.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { reasonText, spanText } from '../../core/words.ts';
-import { ToolFailure, toFailure } from '../../engine/tool-failure.ts';
+import { isToolFailure, ToolFailure, toFailure } from '../../engine/tool-failure.ts';
 import type { ToolContext } from '../../runners/runner.ts';
 import { ownIdentity } from '../../store/process-identity.ts';
-import type { ChosenAgent } from '../agents/choose-agents.ts';
 import type { Feature, Subtask } from '../files/feature.ts';
 import { claimSubtask, isCompletedByOther, reopenSubtask } from '../files/subtask-changes.ts';
 import { findSubtask } from '../files/subtask-reference.ts';
@@ -41,7 +41,7 @@ export const MAX_REPAIRS = 1;
 export async function runAttempt(run: RunContext, seq: string, context: ToolContext): Promise<SubtaskResult> {
   const { folder, feature, attempts, working } = run;
   const { timeoutMs } = run.terms;
-  const agent = nextAgent(run, seq);
+  const agent = nextAgent(run, seq, context.quota);
   const record = openRecord(run, seq, agent);
   const transcript = await openTranscript(run, seq, record);
   const controller = new AbortController();
@@ -83,7 +83,13 @@ export async function runAttempt(run: RunContext, seq: string, context: ToolCont
     record.error = run.redact(reasonText(error)).slice(0, MAX_ERROR_LENGTH);
     const failure = toFailure(error);
     record.reason = failure.reason;
+    record.isRefused = isRefusal(error);
     transcript.add({ type: 'end', ok: false, text: record.error, usage: record.usage });
+    if (record.isRefused) {
+      // The next attempt repairs what this one should have repaired.
+      if (record.isRepair) record.repairable = attempts.of(seq).at(-2)?.repairable;
+      throw error;
+    }
     if (!failure.isPermanent && !context.signal.aborted && mayRetry(run, seq, record)) throw error;
     await closeLeft(run, seq);
     throw new ToolFailure(reasonText(error), { reason: failure.reason, retryable: false, cause: error });
@@ -98,11 +104,21 @@ export async function runAttempt(run: RunContext, seq: string, context: ToolCont
   }
 }
 
-/** Each failed attempt goes on with the next agent. A repair stays with the agent whose work it is. */
-function nextAgent({ agents, attempts }: RunContext, seq: string): ChosenAgent {
+/**
+ * Each failed attempt goes on with the next agent. A repair stays with the agent whose work it is. If the limit of an
+ * agent is reached, the next one with another quota takes over.
+ */
+function nextAgent({ agents, attempts }: RunContext, seq: string, quota: string | undefined): ChosenAgent {
   const list = agents.get(seq)!;
-  const failed = attempts.of(seq).filter(({ repairable }) => repairable === undefined).length;
-  return list[Math.min(failed, list.length - 1)]!;
+  const failed = attempts.of(seq).filter((one) => one.repairable === undefined && !one.isRefused).length;
+  const preferred = Math.min(failed, list.length - 1);
+  const order = [...list.slice(preferred), ...list.slice(0, preferred)];
+  return order.find((agent) => agentQuota(agent) === quota) ?? order[0]!;
+}
+
+/** Whether a limit, or an outage that others share, ended the attempt. */
+export function isRefusal(error: unknown): boolean {
+  return isToolFailure(error) && (error.limit !== undefined || error.outage !== undefined);
 }
 
 function openRecord(run: RunContext, seq: string, agent: ChosenAgent): SubtaskAttempt {
@@ -132,7 +148,7 @@ function attemptText(attempts: readonly SubtaskAttempt[]): string {
 }
 
 function mayRetry({ terms, attempts }: RunContext, seq: string, record: SubtaskAttempt): boolean {
-  const all = attempts.of(seq);
+  const all = attempts.of(seq).filter(({ isRefused }) => !isRefused);
   if (record.repairable !== undefined) return all.filter(({ isRepair }) => isRepair).length < MAX_REPAIRS;
   return all.filter(({ isRepair }) => !isRepair).length <= terms.maxRetries;
 }

@@ -112,12 +112,16 @@ class Locks {
   }
 }
 
-type Attempt = (seq: string, context: ToolContext) => Promise<SubtaskResult>;
+interface RunningFeature {
+  attempt(seq: string, context: ToolContext): Promise<SubtaskResult>;
+  /** The quotas of the agents of a subtask, in their order. */
+  quotasOf(seq: string): readonly string[];
+}
 
 const INPUT = z.strictObject({ feature: z.string(), seq: z.string(), agent: z.string(), run: z.string() });
 
 /** The current runs of each coordinator, by secret id. */
-const known = new WeakMap<ParallelToolCoordinator, Map<string, Attempt>>();
+const known = new WeakMap<ParallelToolCoordinator, Map<string, RunningFeature>>();
 
 /**
  * Lets batch tasks delegate subtasks during a run. The tool is internal: it is not listed, and requires the id of a run.
@@ -126,7 +130,7 @@ const known = new WeakMap<ParallelToolCoordinator, Map<string, Attempt>>();
 export function openDelegations(
   coordinator: ParallelToolCoordinator,
   run: string,
-  attempt: Attempt,
+  { attempt, quotasOf }: RunningFeature,
 ): () => Promise<void> {
   let runs = known.get(coordinator);
   if (runs === undefined) {
@@ -135,10 +139,13 @@ export function openDelegations(
     coordinator.registerInternal(delegateTool(runs));
   }
   const open = new Set<Promise<unknown>>();
-  runs.set(run, (seq, context) => {
-    const going = attempt(seq, context);
-    open.add(going);
-    return going.finally(() => open.delete(going));
+  runs.set(run, {
+    quotasOf,
+    attempt: (seq, context) => {
+      const going = attempt(seq, context);
+      open.add(going);
+      return going.finally(() => open.delete(going));
+    },
   });
   return async () => {
     runs.delete(run);
@@ -147,14 +154,15 @@ export function openDelegations(
 }
 
 /** Not idempotent: after a crash, the next run decides by the task files. */
-function delegateTool(runs: ReadonlyMap<string, Attempt>) {
+function delegateTool(runs: ReadonlyMap<string, RunningFeature>) {
   return defineTool<z.infer<typeof INPUT>, SubtaskResult>({
     name: DELEGATE_TOOL,
     description: 'Delegates a subtask to an agent. Used only by volley tasks run.',
     input: INPUT,
+    quota: ({ run, seq }) => runs.get(run)?.quotasOf(seq),
     run: ({ run, seq }, context) => {
-      const attempt = runs.get(run);
-      if (attempt !== undefined) return attempt(seq, context);
+      const feature = runs.get(run);
+      if (feature !== undefined) return feature.attempt(seq, context);
       throw new VolleyError(
         'TOOL_NOT_ALLOWED',
         `The tool ${DELEGATE_TOOL} can only be called by volley tasks run.`,

@@ -1,15 +1,15 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { AgentEvent, AgentTask } from '../../agents/adapter.ts';
+import { agentFailure } from '../../agents/agent-failure.ts';
+import { type AgentExit, type AgentLog, runAgent } from '../../agents/agent-process.ts';
+import { type ChosenAgent, withProgram } from '../../agents/find-agent.ts';
+import { sumUsage } from '../../agents/usage.ts';
 import { oneLine } from '../../batch/text.ts';
 import { requireUnchanged } from '../../config/trust.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { listText } from '../../core/words.ts';
-import { ToolFailure } from '../../engine/tool-failure.ts';
-import type { AgentCommand, AgentEvent, AgentTask } from '../agents/adapter.ts';
-import { type AgentExit, type AgentLog, runAgent } from '../agents/agent-process.ts';
-import type { ChosenAgent } from '../agents/choose-agents.ts';
-import { buildPrompt } from '../agents/prompt.ts';
-import { sumUsage } from '../agents/usage.ts';
+import type { ToolFailure } from '../../engine/tool-failure.ts';
 import type { Feature, Subtask } from '../files/feature.ts';
 import { subtaskView } from '../files/feature-text.ts';
 import { readySubtasks } from '../files/readiness.ts';
@@ -20,6 +20,7 @@ import { completedAnswer, verifyAndComplete } from '../verify/complete.ts';
 import type { Conflict, Workspace } from '../workspace/workspace.ts';
 import type { AttemptContext, Delegation } from './delegate.ts';
 import { type AgentRequest, Mailbox } from './mailbox.ts';
+import { buildPrompt } from './prompt.ts';
 import { claimNameOf, type RunContext, type SubtaskAttempt } from './run-context.ts';
 
 /** How an agent ended, by its own account. */
@@ -171,12 +172,6 @@ function conflictText({ merged, attempts }: RunContext, { paths, ofProject, ofWo
   ];
 }
 
-/** The user's own command replaces the adapter's program. */
-function withProgram(command: AgentCommand, { program }: ChosenAgent): AgentCommand {
-  if (program === undefined) return command;
-  return { ...command, argv: [...program, ...command.argv.slice(1)] as [string, ...string[]] };
-}
-
 function stepOf(event: AgentEvent): string {
   switch (event.type) {
     case 'text':
@@ -191,25 +186,11 @@ function stepOf(event: AgentEvent): string {
   }
 }
 
-function endOf(
-  run: RunContext,
-  { name }: ChosenAgent,
-  { exitCode, signal, errors }: AgentExit,
-  { result, lastText }: AgentLog,
-): AgentEnd {
-  const text = result?.text ?? lastText;
-  if (exitCode === 0 && result?.ok !== false)
-    return { said: result === undefined ? 'nothing' : 'done', text, failure: undefined };
-  const how =
-    signal !== undefined
-      ? `was terminated by ${signal}`
-      : exitCode === 0
-        ? 'reported a failure'
-        : `exited with status ${exitCode}`;
-  const why = run.redact((exitCode === 0 ? text : errors || text) ?? '').trim();
-  const message = `${name} ${how}${why === '' ? '.' : `: ${why}`}`;
-  const reason = signal === undefined ? 'error' : 'crashed';
-  return { said: 'nothing', text, failure: new ToolFailure(message, { reason }) };
+function endOf(run: RunContext, agent: ChosenAgent, exit: AgentExit, log: AgentLog): AgentEnd {
+  const text = log.result?.text ?? log.lastText;
+  const failure = agentFailure(agent, exit, log, (said) => run.redact(said));
+  const said = failure === undefined && log.result !== undefined ? 'done' : 'nothing';
+  return { said, text, failure };
 }
 
 /** Handles a request from the agent of an attempt: to complete or block its own subtask. */

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import type { ChosenAgent } from '../../agents/find-agent.ts';
 import { oneLine } from '../../batch/text.ts';
 import { listText } from '../../core/words.ts';
 import { ToolFailure } from '../../engine/tool-failure.ts';
 import type { ToolContext } from '../../runners/runner.ts';
-import type { ChosenAgent } from '../agents/choose-agents.ts';
 import type { Check, Feature, Subtask } from '../files/feature.ts';
 import { completeSubtask, completionObstacles, isCompletedByOther } from '../files/subtask-changes.ts';
 import { findSubtask } from '../files/subtask-reference.ts';

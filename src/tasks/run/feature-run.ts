@@ -1,6 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
+import type { AgentUsage } from '../../agents/adapter.ts';
+import { agentQuota } from '../../agents/find-agent.ts';
+import { sumUsage } from '../../agents/usage.ts';
 import type { BatchAnswer } from '../../batch/answer.ts';
 import type { BatchExecutor } from '../../batch/executor/batch-executor.ts';
 import type { VolleyConfig } from '../../config/config.ts';
@@ -12,18 +15,16 @@ import type { Launcher } from '../../runners/process/launcher.ts';
 import type { ToolContext } from '../../runners/runner.ts';
 import type { TaskRecord } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
-import type { AgentUsage } from '../agents/adapter.ts';
-import { sumUsage } from '../agents/usage.ts';
 import { batchNameOf, type Subtask } from '../files/feature.ts';
 import { withRunLock } from '../files/folder-lock.ts';
 import type { TaskFolder } from '../files/task-folder.ts';
 import { CommandRunner } from '../verify/command-runner.ts';
-import { agentEnvironment } from '../workspace/child-environment.ts';
+import { agentEnvironment } from '../workspace/agent-environment.ts';
 import { DeniedPaths } from '../workspace/denied-paths.ts';
 import { sharedWorkspaces } from '../workspace/shared-workspace.ts';
 import type { Workspaces } from '../workspace/workspace.ts';
 import { gitWorktrees } from '../workspace/worktrees.ts';
-import { closeLeft, runAttempt } from './attempt.ts';
+import { closeLeft, isRefusal, runAttempt } from './attempt.ts';
 import { batchTasks, openDelegations } from './batch-tasks.ts';
 import { planRun, type RunPlan } from './plan-run.ts';
 import { buildReport, type RunReport } from './report.ts';
@@ -191,11 +192,12 @@ async function delegateAll(
         ends.completed.add(seq);
         return result;
       } catch (error) {
-        if (toFailure(error).isPermanent) ends.failed.add(seq);
+        if (toFailure(error).isPermanent && !isRefusal(error)) ends.failed.add(seq);
         throw error;
       }
     };
-    closing.push(openDelegations(coordinator, secret, attempt));
+    const quotasOf = (seq: string) => plan.agents.get(seq)!.map(agentQuota);
+    closing.push(openDelegations(coordinator, secret, { attempt, quotasOf }));
     const progress = progressOf(parts, selection.subtasks, ends);
     const waves = request.waves === true;
     const tasks = batchTasks(selection.subtasks, {

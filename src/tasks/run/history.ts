@@ -1,6 +1,6 @@
+import type { AgentUsage } from '../../agents/adapter.ts';
+import { sumUsage } from '../../agents/usage.ts';
 import { oneLine } from '../../batch/text.ts';
-import type { AgentUsage } from '../agents/adapter.ts';
-import { sumUsage } from '../agents/usage.ts';
 import { isoTime } from '../files/readiness.ts';
 import type { SubtaskReport } from './report.ts';
 import type { SubtaskAttempt } from './run-context.ts';

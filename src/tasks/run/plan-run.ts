@@ -4,12 +4,12 @@ import type { VolleyConfig } from '../../config/config.ts';
 import { notTrusted } from '../../config/trust.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { fileFailure } from '../../tools/builtin/refusal.ts';
-import { type AgentPlan, chooseAgents, requirePrograms } from '../agents/choose-agents.ts';
-import { buildPrompt } from '../agents/prompt.ts';
 import type { Feature, Subtask } from '../files/feature.ts';
 import type { TaskFolder } from '../files/task-folder.ts';
 import { requireTrusted } from '../verify/trust.ts';
 import { DeniedPaths } from '../workspace/denied-paths.ts';
+import { type AgentPlan, chooseAgents, requirePrograms } from './choose-agents.ts';
+import { buildPrompt } from './prompt.ts';
 import { type RunRequest, type RunTerms, runTermsOf } from './run-request.ts';
 import { type Selection, selectSubtasks } from './selection.ts';
 

@@ -1,7 +1,7 @@
+import { usageText } from '../../agents/usage.ts';
 import { oneLine } from '../../batch/text.ts';
 import { shellQuote } from '../../core/shell-quote.ts';
 import { countText, listText, spanText } from '../../core/words.ts';
-import { usageText } from '../agents/usage.ts';
 import type { RunReport, SubtaskReport } from './report.ts';
 import { COMPLETED_ELSEWHERE } from './run-context.ts';
 

@@ -1,7 +1,7 @@
+import type { AgentUsage } from '../../agents/adapter.ts';
+import { sumUsage } from '../../agents/usage.ts';
 import { shellQuote } from '../../core/shell-quote.ts';
 import type { TaskRecord } from '../../store/records.ts';
-import type { AgentUsage } from '../agents/adapter.ts';
-import { sumUsage } from '../agents/usage.ts';
 import { type Feature, progressOf, type Subtask, titleOf } from '../files/feature.ts';
 import { isoTime, type Moment, readySubtasks } from '../files/readiness.ts';
 import { planWaves, selectConcurrent } from '../plan/subtask-graph.ts';
@@ -212,7 +212,7 @@ function subtaskReport(
     conflicts: (last?.conflicts ?? []).slice(0, MAX_PATHS),
     branch: last?.branch ?? null,
     kept: last?.kept ?? null,
-    attempts: attempts.length,
+    attempts: attempts.filter(({ isRefused }) => !isRefused).length,
     attempt_reports: attempts.map((record) => attemptReport(seq, record)),
     forced: now?.status === 'completed' ? (now.forced ?? null) : null,
     duration_ms: sum(attempts.map(({ startedAt, endedAt }) => endedAt - startedAt)),

@@ -1,14 +1,15 @@
+import type { AgentUsage } from '../../agents/adapter.ts';
+import type { ChosenAgent } from '../../agents/find-agent.ts';
 import type { TaskSettings } from '../../config/config.ts';
 import type { WorkspaceTrust } from '../../config/trust.ts';
 import type { Launcher } from '../../runners/process/launcher.ts';
-import type { AgentUsage } from '../agents/adapter.ts';
-import type { AgentPlan, ChosenAgent } from '../agents/choose-agents.ts';
 import type { Subtask } from '../files/feature.ts';
 import type { TaskFolder } from '../files/task-folder.ts';
 import type { CommandRunner } from '../verify/command-runner.ts';
 import type { Evidence } from '../verify/verify.ts';
 import type { DeniedPaths } from '../workspace/denied-paths.ts';
 import type { Workspace, Workspaces } from '../workspace/workspace.ts';
+import type { AgentPlan } from './choose-agents.ts';
 import type { RunTerms } from './run-request.ts';
 import type { TamperGuard } from './tamper-guard.ts';
 
@@ -93,6 +94,8 @@ export interface SubtaskAttempt {
   isActive: boolean;
   /** Whether it repairs work that did not fit the project. Such attempts are not counted as retries. */
   isRepair: boolean;
+  /** Whether a limit of the agent, or an outage, ended it. Such attempts do not count. */
+  isRefused: boolean;
   /** The commit of its work, if that does not fit the project and another attempt may repair it. */
   repairable: string | undefined;
   /** How many subtasks of this run were merged when its worktree was made. */
@@ -135,6 +138,7 @@ export class AttemptLog {
       denied: [],
       isActive: false,
       isRepair: false,
+      isRefused: false,
       repairable: undefined,
       mergedBefore: 0,
       transcript: undefined,

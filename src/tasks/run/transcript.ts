@@ -2,11 +2,11 @@ import { closeSync, constants, openSync, readdirSync, realpathSync, writeSync } 
 import { mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { AgentEvent, AgentUsage } from '../../agents/adapter.ts';
+import { usageText } from '../../agents/usage.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { printableLine, printableText } from '../../core/printable-text.ts';
 import { livesAsSeenBy, ownIdentity, type ProcessIdentity } from '../../store/process-identity.ts';
-import type { AgentEvent, AgentUsage } from '../agents/adapter.ts';
-import { usageText } from '../agents/usage.ts';
 import { isoTime } from '../files/readiness.ts';
 
 /** A line of a transcript: what the agent of an attempt said or did, or what Volley did with its work. */

@@ -5,7 +5,7 @@ import { gitFoldersOf } from '../../config/git-folders.ts';
 import { PathGuard } from '../../config/path-guard.ts';
 import { ProtectedPaths } from '../../config/protected-paths.ts';
 import { environmentOf, RunnerSet } from '../../coordinator/runner-set.ts';
-import { printableText } from '../../core/printable-text.ts';
+import { outputEnd } from '../../core/printable-text.ts';
 import type { CommandOptions, CommandResult } from '../../runners/process/command.ts';
 import type { SandboxPolicy } from '../../runners/runner.ts';
 import { isInside } from '../../tools/builtin/roots.ts';
@@ -105,10 +105,4 @@ export function outputEnds(
     .map((text) => outputEnd(text, length))
     .filter((end) => end !== '')
     .join('\n');
-}
-
-/** The end of a program's output, without control characters. */
-export function outputEnd(output: string, length: number): string {
-  const text = printableText(output).trim();
-  return text.length > length ? `…${text.slice(-length)}` : text;
 }

@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { childEnvironment } from '../../agents/child-environment.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { listText, reasonText } from '../../core/words.ts';
 import { runCommand } from '../../runners/process/command.ts';
@@ -7,7 +8,6 @@ import type { Launcher } from '../../runners/process/launcher.ts';
 import type { Subtask } from '../files/feature.ts';
 import { projectPathProblem } from '../plan/deliverables.ts';
 import { outputEnds } from '../verify/command-runner.ts';
-import { childEnvironment } from './child-environment.ts';
 import type { DeniedPaths } from './denied-paths.ts';
 import { MergeQueue } from './merge-queue.ts';
 import { Repository, toProjectPath } from './repository.ts';

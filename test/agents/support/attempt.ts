@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import type { AgentEvent } from '../../../src/tasks/agents/adapter.ts';
-import { adapterFor } from '../../../src/tasks/agents/adapters.ts';
+import type { AgentEvent } from '../../../src/agents/adapter.ts';
+import { adapterFor } from '../../../src/agents/adapters.ts';
 import type { RealAgent } from './real-agents.ts';
 import type { Workplace } from './workplace.ts';
 

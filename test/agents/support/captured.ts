@@ -4,7 +4,7 @@ import type { RealAgent } from './real-agents.ts';
 import type { Workplace } from './workplace.ts';
 
 /** Where what agents wrote is kept for the tests of the readers. */
-const STREAMS = fileURLToPath(new URL('../../tasks/agents/fixtures/', import.meta.url));
+const STREAMS = fileURLToPath(new URL('../fixtures/', import.meta.url));
 
 /** With `VOLLEY_CAPTURE` set, keeps what an agent wrote, without the names of folders on this machine. */
 export function keepStream(

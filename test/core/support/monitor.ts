@@ -40,6 +40,9 @@ export class Monitor {
     this.expect(this.dependenciesAllow(execution), 'starts against its dependencies', execution);
     const { group, tool } = execution.demand;
     this.expect(!this.scheduler.dispatcher.isPaused && !group.isPaused, 'starts in a pause', execution);
+    const quota = this.scheduler.dispatcher.quotas.byName.get(execution.quota);
+    const isWithinQuota = quota === undefined || (now >= quota.until && quota.running <= quota.allowed);
+    this.expect(isWithinQuota || quota?.probe === execution, 'starts beyond its quota', execution);
     for (const rate of [tool.rate, group.rate]) if (rate !== undefined) this.countStart(rate, execution, now);
     this.takesRoom(execution);
     for (const [index, name] of this.scheduler.dispatcher.resources.names.all.entries()) {

@@ -76,6 +76,17 @@ function take(world: World, step: Step): void {
       );
       break;
     }
+    case 'refuse': {
+      const { retryAfterMs, scope } = step;
+      const limit = {
+        ...(retryAfterMs !== undefined && { retryAfterMs }),
+        ...(scope !== undefined && { scope }),
+      };
+      ofAttempt(world, step.pick, (execution, attempt) =>
+        world.fail(execution, { reason: 'error', limit }, attempt),
+      );
+      break;
+    }
     case 'answerLate':
       ofAny(world, step.pick, (execution) => answerLate(world, execution, step.attempt));
       break;

@@ -25,6 +25,13 @@ export type Step =
       readonly reason: FailureReason;
       readonly isPermanent: boolean;
     }
+  /** A quota is used up: that of the attempt, or another. */
+  | {
+      readonly kind: 'refuse';
+      readonly pick: number;
+      readonly retryAfterMs: number | undefined;
+      readonly scope: string | undefined;
+    }
   | { readonly kind: 'answerLate'; readonly pick: number; readonly attempt: number }
   | { readonly kind: 'cancelGroup' | 'pauseGroup' | 'resumeGroup'; readonly pick: number }
   | { readonly kind: 'cancelAll' | 'pause' | 'resume' | 'plan' }
@@ -40,6 +47,7 @@ export interface Script {
 
 const TOOLS = ['t0', 't1', 't2', 't3'] as const;
 const GROUPS = ['g0', 'g1', 'g2'] as const;
+const QUOTAS = ['t0', 'q0', 'q1'] as const;
 const LOCKS = ['x', 'y', 'z'] as const;
 
 const pick = fc.nat(1000);
@@ -75,7 +83,7 @@ const priority = fc.constantFrom('critical', 'high', 'normal', 'low', 'backgroun
 
 const retry = sparse(6, {
   maxRetries: fc.nat(2),
-  delayMs: fc.constantFrom(0, 5, 40),
+  delayMs: fc.constantFrom(0, 5, 40, 200),
   factor: fc.constantFrom(1, 2),
   jitter: fc.constantFrom(0, 0.5, 1),
 });
@@ -98,6 +106,10 @@ const spec: fc.Arbitrary<RandomDraft['spec']> = fc
       timeoutMs: fc.constantFrom(10, 80, Number.POSITIVE_INFINITY),
       stallMs: fc.constantFrom(8, 60),
       deadlineMs: fc.constantFrom(1, 70, 400),
+      quota: fc.oneof(
+        fc.constantFrom(...QUOTAS),
+        fc.subarray([...QUOTAS], { minLength: 1 }) as fc.Arbitrary<readonly string[]>,
+      ),
     }),
   )
   .map(([toolName, usual, unusual]) => ({ toolName, ...usual, ...unusual }));
@@ -167,6 +179,15 @@ const stepsWith = (draft: fc.Arbitrary<RandomDraft>) =>
     ),
     weighted(24, aimed('succeed')),
     weighted(15, fc.record({ kind: fc.constant('fail'), pick, reason: failure, isPermanent: rarely })),
+    weighted(
+      8,
+      fc.record({
+        kind: fc.constant('refuse'),
+        pick,
+        retryAfterMs: fc.constantFrom(undefined, 0, 10, 40),
+        scope: fc.constantFrom(undefined, undefined, ...QUOTAS),
+      }),
+    ),
     weighted(
       3,
       fc.record({ kind: fc.constant('answerLate'), pick, attempt: fc.integer({ min: 1, max: 3 }) }),

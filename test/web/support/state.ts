@@ -64,6 +64,7 @@ export function batch(name: string, rest: Partial<Batch> = {}): Batch {
     started_at: null,
     ended_at: null,
     holder: null,
+    pauses: [],
     problem: null,
     ...rest,
   };

@@ -118,6 +118,11 @@ export const TASKS_COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./create.ts')).newCommand,
   },
   {
+    name: 'draft',
+    summary: 'let an agent plan a feature from a description or an issue',
+    load: async () => (await import('./draft.ts')).draftCommand,
+  },
+  {
     name: 'import',
     summary: 'create a feature from a tasks.json of claude-task-master',
     load: async () => (await import('./create.ts')).importCommand,

@@ -1,5 +1,5 @@
+import { usageText } from '../../../agents/usage.ts';
 import { countText } from '../../../core/words.ts';
-import { usageText } from '../../../tasks/agents/usage.ts';
 import { shortTitle } from '../../../tasks/files/feature-text.ts';
 import type { TaskFolder } from '../../../tasks/files/task-folder.ts';
 import { planWaves } from '../../../tasks/plan/subtask-graph.ts';

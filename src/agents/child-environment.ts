@@ -1,9 +1,4 @@
-import { existsSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
-import { delimiter, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { TRUST_VARIABLE } from '../../config/user-folder.ts';
-import { shellQuote } from '../../core/shell-quote.ts';
+import { TRUST_VARIABLE } from '../config/user-folder.ts';
 
 /**
  * Variables that tie git to one repository (`git rev-parse --local-env-vars`), that a push sets, or that change how paths
@@ -44,22 +39,4 @@ export function childEnvironment(
       entry[1] !== undefined && !REPOSITORY_VARIABLES.has(entry[0]) && entry[0] !== TRUST_VARIABLE,
   );
   return Object.fromEntries(entries);
-}
-
-const PROGRAM = fileURLToPath(new URL('../../cli/main.js', import.meta.url));
-
-/**
- * The environment of agents: the user's, with this very program as `volley`, whatever else is installed.
- */
-export async function agentEnvironment(
-  given: Readonly<Record<string, string | undefined>>,
-  scratch: string,
-): Promise<Readonly<Record<string, string>>> {
-  const env = childEnvironment(given);
-  if (!existsSync(PROGRAM)) return env;
-  const folder = join(scratch, 'bin');
-  await mkdir(folder);
-  const text = `#!/bin/sh\nexec ${shellQuote(process.execPath)} ${shellQuote(PROGRAM)} "$@"\n`;
-  await writeFile(join(folder, 'volley'), text, { mode: 0o755 });
-  return { ...env, PATH: [folder, env['PATH']].filter(Boolean).join(delimiter) };
 }

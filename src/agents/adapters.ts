@@ -1,5 +1,5 @@
-import type { AgentAdapter } from './adapter.ts';
-import { textEvents } from './agent-output.ts';
+import type { AgentAdapter, AgentReader } from './adapter.ts';
+import { answerText, textEvents } from './agent-output.ts';
 import { claudeAdapter } from './claude.ts';
 import { codexAdapter } from './codex.ts';
 import { geminiAdapter } from './gemini.ts';
@@ -21,6 +21,20 @@ export const ADAPTER_NAMES: readonly string[] = [...ADAPTERS.map(({ name }) => n
 export function adapterFor(name: string): AgentAdapter | undefined {
   return ADAPTERS.find((adapter) => adapter.name === name);
 }
+
+/** Takes all that a program prints as its last message. */
+export function wholeOutputReader(): AgentReader {
+  let output = '';
+  return {
+    line: (text) => {
+      if (output.length < MAX_OUTPUT_LENGTH) output += `${text}\n`;
+      return textEvents(text);
+    },
+    end: () => [{ type: 'result', ok: true, text: answerText(output) }],
+  };
+}
+
+const MAX_OUTPUT_LENGTH = 1024 * 1024;
 
 /** Any program that reads the prompt from standard input and prints text. Its exit status is its result. */
 export function commandAdapter(argv: readonly [string, ...string[]]): AgentAdapter {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { stringify } from 'smol-toml';
 import type { AgentAdapter, AgentEvent, AgentReader, AgentTask } from './adapter.ts';
 import {
+  answerText,
   asCount,
   asFields,
   asString,
@@ -10,7 +11,6 @@ import {
   type JsonFields,
   jsonReader,
   outputEvent,
-  shownText,
   textEvents,
   toolEvent,
 } from './agent-output.ts';
@@ -52,7 +52,7 @@ export const geminiAdapter: AgentAdapter = {
         '--output-format',
         'stream-json',
         '--approval-mode',
-        task.allowedCommands === undefined ? 'yolo' : 'auto_edit',
+        approvalMode(task),
         '--policy',
         policy,
         ...(task.model === undefined ? [] : ['--model', task.model]),
@@ -65,6 +65,12 @@ export const geminiAdapter: AgentAdapter = {
   reader: geminiReader,
 };
 
+/** By default, whatever needs confirmation is refused: nobody is there to give it. */
+function approvalMode({ mailbox, allowedCommands }: AgentTask): string {
+  if (mailbox === undefined) return 'default';
+  return allowedCommands === undefined ? 'yolo' : 'auto_edit';
+}
+
 const EDITING_TOOLS = ['write_file', 'replace'];
 /** Priorities above the built-in rules of the approval modes. */
 const ALLOWED = 500;
@@ -72,7 +78,11 @@ const DENIED = 900;
 const PIECES = /\*\*\/|\*+|\?|[^*?]+/g;
 
 /** The Gemini CLI policy for the paths and commands of a task. */
-function geminiPolicy({ cwd, deniedPaths, allowedCommands }: AgentTask): string {
+function geminiPolicy({ cwd, mailbox, deniedPaths, allowedCommands }: AgentTask): string {
+  if (mailbox === undefined)
+    return stringify({
+      rule: [{ toolName: [...EDITING_TOOLS, 'run_shell_command'], decision: 'deny', priority: DENIED }],
+    });
   const denied = deniedPaths.map((glob) => ({
     toolName: EDITING_TOOLS,
     argsPattern: `"file_path":"(|\\./|${escaped(cwd)}/)${pathPattern(glob)}"`,
@@ -106,7 +116,7 @@ function escaped(text: string): string {
     .replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
 }
 
-const MAX_KEPT = 16_000;
+const MAX_KEPT = 256 * 1024;
 
 /** Reads `gemini --output-format stream-json`, and joins messages that come in pieces. */
 function geminiReader(): AgentReader {
@@ -114,7 +124,7 @@ function geminiReader(): AgentReader {
   let lastWord = '';
   const spoken = (): readonly AgentEvent[] => {
     const events = textEvents(pieces);
-    if (events.length > 0) lastWord = shownText(pieces);
+    if (events.length > 0) lastWord = answerText(pieces);
     pieces = '';
     return events;
   };

@@ -1,5 +1,6 @@
 import type { AgentAdapter, AgentEvent, AgentReader } from './adapter.ts';
 import {
+  answerText,
   asCount,
   asFieldList,
   asFields,
@@ -8,7 +9,6 @@ import {
   type JsonFields,
   jsonReader,
   outputEvent,
-  shownText,
   textEvents,
   toolEvent,
 } from './agent-output.ts';
@@ -29,11 +29,10 @@ export const codexAdapter: AgentAdapter = {
       '--json',
       '--skip-git-repo-check',
       '--sandbox',
-      'workspace-write',
+      task.mailbox === undefined ? 'read-only' : 'workspace-write',
       '--cd',
       task.cwd,
-      '--add-dir',
-      task.mailbox,
+      ...(task.mailbox === undefined ? [] : ['--add-dir', task.mailbox]),
       // A login shell would reset `PATH`, so `volley` would not be found.
       '--config',
       'allow_login_shell=false',
@@ -59,7 +58,7 @@ function codexReader(): AgentReader {
 
   const item = (fields: JsonFields): readonly AgentEvent[] => {
     if (fields['type'] === 'agent_message') {
-      lastWord = shownText(asString(fields['text'])) || lastWord;
+      lastWord = answerText(asString(fields['text'])) || lastWord;
       return textEvents(fields['text']);
     }
     if (fields['type'] === 'error') return [outputEvent(fields['message'], false)];

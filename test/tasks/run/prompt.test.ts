@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { buildPrompt, PLACEHOLDERS } from '../../../src/tasks/agents/prompt.ts';
 import type { Feature, Subtask } from '../../../src/tasks/files/feature.ts';
+import { buildPrompt, PLACEHOLDERS } from '../../../src/tasks/run/prompt.ts';
 import { feature } from '../support/feature.ts';
 
 const TASK = {

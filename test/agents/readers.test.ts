@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import type { AgentEvent } from '../../../src/tasks/agents/adapter.ts';
-import { ADAPTER_NAMES, adapterFor, commandAdapter } from '../../../src/tasks/agents/adapters.ts';
+import type { AgentEvent } from '../../src/agents/adapter.ts';
+import { ADAPTER_NAMES, adapterFor, commandAdapter } from '../../src/agents/adapters.ts';
 
 const FIXTURES = fileURLToPath(new URL('./fixtures/', import.meta.url));
 const LAST_WORD = 'The file is written.';

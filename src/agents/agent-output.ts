@@ -1,4 +1,4 @@
-import { printableText } from '../../core/printable-text.ts';
+import { printableText } from '../core/printable-text.ts';
 import type { AgentEvent, AgentReader } from './adapter.ts';
 
 /** An untrusted JSON object. */
@@ -88,9 +88,20 @@ function parsed(line: string): JsonFields | undefined {
 }
 
 const MAX_LENGTH = 16_000;
+/** An answer may be data. */
+const MAX_ANSWER_LENGTH = 256 * 1024;
 
 /** An agent's text without control characters and of limited length, safe to show and store. */
 export function shownText(text: string): string {
-  const plain = printableText(text.slice(0, 4 * MAX_LENGTH)).trim();
-  return plain.length > MAX_LENGTH ? `${plain.slice(0, MAX_LENGTH)}…` : plain;
+  return limitedText(text, MAX_LENGTH);
+}
+
+/** The same for its last message, which may be longer. */
+export function answerText(text: string): string {
+  return limitedText(text, MAX_ANSWER_LENGTH);
+}
+
+function limitedText(text: string, length: number): string {
+  const plain = printableText(text.slice(0, 4 * length)).trim();
+  return plain.length > length ? `${plain.slice(0, length)}…` : plain;
 }

@@ -1,25 +1,12 @@
 import { isAbsolute } from 'node:path';
-import type { AgentSettings, TaskSettings } from '../../config/config.ts';
+import { ADAPTER_NAMES } from '../../agents/adapters.ts';
+import { agentOf, type ChosenAgent } from '../../agents/find-agent.ts';
+import type { TaskSettings } from '../../config/config.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { nearest } from '../../core/nearest.ts';
 import { countText, listText } from '../../core/words.ts';
 import { startProblem } from '../../runners/process/shell-limits.ts';
 import type { Subtask } from '../files/feature.ts';
-import type { AgentAdapter } from './adapter.ts';
-import { ADAPTER_NAMES, adapterFor, commandAdapter } from './adapters.ts';
-
-/** An agent that subtasks are delegated to. */
-export interface ChosenAgent {
-  /** As subtasks and the configuration call it. */
-  readonly name: string;
-  readonly adapter: AgentAdapter;
-  readonly model: string | undefined;
-  /** Replaces the adapter's own program, if set. */
-  readonly program: readonly string[] | undefined;
-  /** The program that is started in the end: a path, or a name to look up. */
-  readonly starts: string;
-  readonly env: Readonly<Record<string, string>>;
-}
 
 interface AgentChoice {
   /** Used for all subtasks, whatever they suggest. */
@@ -83,18 +70,6 @@ function agentsOf(name: string, settings: TaskSettings): readonly ChosenAgent[] 
 /** Only agents that the configuration names are allowed. */
 function isAllowed(name: string, { agent, allowedAgents, agents }: TaskSettings): boolean {
   return name === agent || allowedAgents.includes(name) || Object.hasOwn(agents, name);
-}
-
-function agentOf(name: string, settings: TaskSettings): ChosenAgent | undefined {
-  const own: AgentSettings = Object.hasOwn(settings.agents, name) ? settings.agents[name]! : { env: {} };
-  const { command, model, env } = own;
-  const kind = own.adapter ?? (command === undefined ? name : 'command');
-  const known = adapterFor(kind);
-  if (known !== undefined)
-    return { name, adapter: known, model, program: command, starts: command?.[0] ?? known.name, env };
-  if (kind !== 'command' || command === undefined) return undefined;
-  const argv = command as [string, ...string[]];
-  return { name, adapter: commandAdapter(argv), model, program: undefined, starts: argv[0], env };
 }
 
 function whyNot(name: string, settings: TaskSettings): string {

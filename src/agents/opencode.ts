@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import type { AgentAdapter, AgentEvent, AgentReader, AgentTask } from './adapter.ts';
 import {
+  answerText,
   asCount,
   asFields,
   asString,
@@ -43,7 +44,8 @@ export const opencodeAdapter: AgentAdapter = {
 };
 
 /** The last matching rule wins. Unattended, anything that needs confirmation is refused. */
-function permissions({ cwd, deniedPaths, allowedCommands }: AgentTask): object {
+function permissions({ cwd, mailbox, deniedPaths, allowedCommands }: AgentTask): object {
+  if (mailbox === undefined) return { edit: 'deny', bash: 'deny' };
   const below = relative(rootOf(cwd), cwd);
   const denied = deniedPaths.flatMap((glob) => patterns(below, glob)).map((pattern) => [pattern, 'deny']);
   const allowed = withVolleyCommands(allowedCommands ?? []).map((command) => [`${command}*`, 'allow']);
@@ -88,7 +90,7 @@ function opencodeReader(): AgentReader {
       const part = asFields(fields['part']);
       switch (fields['type']) {
         case 'text':
-          lastWord = shownText(asString(part['text'])) || lastWord;
+          lastWord = answerText(asString(part['text'])) || lastWord;
           return textEvents(part['text']);
         case 'tool_use':
           return toolEvents(part['tool'], asFields(part['state']));

@@ -22,8 +22,8 @@ export interface AgentTask {
   readonly cwd: string;
   /** A private folder outside `cwd`, removed afterwards, for agents that break when several share their state. */
   readonly stateFolder: string;
-  /** A folder outside `cwd` that it must be able to write to, since it reports completion there. */
-  readonly mailbox: string;
+  /** A folder outside `cwd` that it must be able to write to, since it reports completion there. Without one, it only reads. */
+  readonly mailbox: string | undefined;
   /** Its environment, which also locates its configuration and login. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly model: string | undefined;

@@ -1,5 +1,5 @@
-import type { TaskBudget } from '../../config/config.ts';
-import { countText } from '../../core/words.ts';
+import type { TaskBudget } from '../config/config.ts';
+import { countText } from '../core/words.ts';
 import type { AgentUsage } from './adapter.ts';
 
 export function sumUsage(parts: Iterable<AgentUsage>): AgentUsage {
@@ -28,7 +28,8 @@ export function budgetExceeded(usage: AgentUsage, { turns, tokens, cost }: TaskB
   return undefined;
 }
 
-function costText(dollars: number): string {
+/** `$0.42`, with more digits below ten cents. */
+export function costText(dollars: number): string {
   return `$${dollars < 0.1 ? dollars.toFixed(4) : dollars.toFixed(2)}`;
 }
 

@@ -2,8 +2,8 @@ import { lstatSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import type { AgentCommand, AgentTask } from '../../../src/tasks/agents/adapter.ts';
-import { ADAPTER_NAMES, adapterFor, commandAdapter } from '../../../src/tasks/agents/adapters.ts';
+import type { AgentCommand, AgentTask } from '../../src/agents/adapter.ts';
+import { ADAPTER_NAMES, adapterFor, commandAdapter } from '../../src/agents/adapters.ts';
 
 const NAMED = ADAPTER_NAMES.filter((name) => name !== 'command');
 const LONG = 'word '.repeat(100_000);

@@ -1,10 +1,10 @@
 import { StringDecoder } from 'node:string_decoder';
-import type { TaskBudget } from '../../config/config.ts';
-import { spanText } from '../../core/words.ts';
-import { ToolFailure } from '../../engine/tool-failure.ts';
-import { runCommand } from '../../runners/process/command.ts';
-import type { Launcher } from '../../runners/process/launcher.ts';
-import { outputEnd } from '../verify/command-runner.ts';
+import type { TaskBudget } from '../config/config.ts';
+import { outputEnd } from '../core/printable-text.ts';
+import { spanText } from '../core/words.ts';
+import { ToolFailure } from '../engine/tool-failure.ts';
+import { runCommand } from '../runners/process/command.ts';
+import type { Launcher } from '../runners/process/launcher.ts';
 import type { AgentCommand, AgentEvent, AgentReader, AgentUsage } from './adapter.ts';
 import { budgetExceeded, sumUsage } from './usage.ts';
 

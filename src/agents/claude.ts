@@ -2,6 +2,7 @@ import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AgentAdapter, AgentEvent, AgentReader, AgentTask, AgentUsage } from './adapter.ts';
 import {
+  answerText,
   asCount,
   asFieldList,
   asFields,
@@ -9,7 +10,6 @@ import {
   type JsonFields,
   jsonReader,
   outputEvent,
-  shownText,
   textEvents,
   toolEvent,
 } from './agent-output.ts';
@@ -24,7 +24,18 @@ const KEYS = [
   'CLAUDE_CODE_USE_VERTEX',
 ];
 const SETTINGS = ['settings.json', 'CLAUDE.md', 'agents', 'commands', 'skills', 'plugins'];
-const EDITING = ['Edit', 'Write', 'NotebookEdit', 'Read', 'Glob', 'Grep'];
+const READING = ['Read', 'Glob', 'Grep'];
+const EDITING = ['Edit', 'Write', 'NotebookEdit', ...READING];
+/** The user's own settings may allow more, so what it may not do is said, too. */
+const READ_ONLY = [
+  '--allowedTools',
+  ...READING,
+  '--disallowedTools',
+  'Edit',
+  'Write',
+  'NotebookEdit',
+  'Bash',
+];
 
 /** Claude Code does what its rules allow without asking, and refuses everything else when unattended. */
 export const claudeAdapter: AgentAdapter = {
@@ -40,17 +51,23 @@ export const claudeAdapter: AgentAdapter = {
       ...(task.maxTurns === undefined ? [] : ['--max-turns', String(task.maxTurns)]),
       '--permission-mode',
       'dontAsk',
-      '--allowedTools',
-      ...EDITING,
-      ...shellRules(task.allowedCommands),
-      ...(task.deniedPaths.length === 0 ? [] : ['--disallowedTools']),
-      ...task.deniedPaths.map((path) => `Edit(${path})`),
+      ...(task.mailbox === undefined ? READ_ONLY : writingRules(task)),
     ],
     env: await ownFolder(task),
     input: task.prompt,
   }),
   reader: streamJsonReader,
 };
+
+function writingRules({ allowedCommands, deniedPaths }: AgentTask): readonly string[] {
+  return [
+    '--allowedTools',
+    ...EDITING,
+    ...shellRules(allowedCommands),
+    ...(deniedPaths.length === 0 ? [] : ['--disallowedTools']),
+    ...deniedPaths.map((path) => `Edit(${path})`),
+  ];
+}
 
 function shellRules(allowed: readonly string[] | undefined): readonly string[] {
   return allowed === undefined
@@ -141,5 +158,5 @@ function resultOf(fields: JsonFields): AgentEvent {
   // Qwen Code reports success when its model answers with an error.
   const isRefused = said.startsWith('[API Error:');
   const ok = fields['is_error'] !== true && fields['subtype'] === 'success' && !isRefused;
-  return { type: 'result', ok, text: shownText(said || (ok ? '' : asString(fields['subtype']))) };
+  return { type: 'result', ok, text: answerText(said || (ok ? '' : asString(fields['subtype']))) };
 }

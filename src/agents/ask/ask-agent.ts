@@ -1,0 +1,113 @@
+import { join, relative, sep } from 'node:path';
+import { z } from 'zod';
+import { ASK_AGENT } from '../../core/ask-tools.ts';
+import type { ToolEnvironment } from '../../tools/builtin/environment.ts';
+import { PATH } from '../../tools/builtin/input-fields.ts';
+import { fileFailure } from '../../tools/builtin/refusal.ts';
+import { Roots } from '../../tools/builtin/roots.ts';
+import { defineTool } from '../../tools/define-tool.ts';
+import type { Tool } from '../../tools/tool.ts';
+import { agentOf, agentQuota } from '../find-agent.ts';
+import { answerCheck } from './answer.ts';
+import { ANSWER_FIELDS, ASK_FIELDS, answerFields } from './fields.ts';
+import { type AgentAccess, agentToAsk, questionAgent } from './question.ts';
+
+const INPUT = z.strictObject({
+  ...ASK_FIELDS,
+  agent: z
+    .string()
+    .min(1)
+    .max(64)
+    .optional()
+    .describe('The agent to ask. Default: that of the configuration.'),
+  folder: PATH.default('.').describe(
+    'The folder that the agent works in. It can read there, and change nothing.',
+  ),
+  budget: z
+    .strictObject({
+      turns: z.int().min(1).optional(),
+      tokens: z.int().min(1).optional(),
+      cost: z.number().positive().optional().describe('US dollars.'),
+    })
+    .default({})
+    .describe('What the answer may cost, as far as the agent reports it. Exceeding it fails the call.'),
+});
+
+type AskAgentInput = z.infer<typeof INPUT>;
+
+const OUTPUT = z.object({ ...ANSWER_FIELDS, agent: z.string() });
+
+type AskAgentResult = z.infer<typeof OUTPUT>;
+
+/** Asks a coding agent a question about the files of a folder, which it reads itself. */
+export function askAgentTool(
+  environment: ToolEnvironment,
+  access: AgentAccess,
+): Tool<AskAgentInput, AskAgentResult> {
+  const roots = new Roots(environment.roots, undefined, environment.protection);
+  const { settings } = access;
+  const agentBy = (name = settings.agent) => (name === undefined ? undefined : agentOf(name, settings));
+  return defineTool<AskAgentInput, AskAgentResult>({
+    name: ASK_AGENT,
+    description:
+      'Asks a coding agent, such as codex or claude. It reads the files itself and changes nothing. With a JSON Schema, the answer is data; an invalid answer is asked for again.',
+    input: INPUT,
+    output: OUTPUT,
+    readOnly: true,
+    timeoutMs: settings.timeoutMs,
+    retry: { maxRetries: 2 },
+    // The agent waits for its model most of the time.
+    resources: { cpu: 0.1, memoryMb: 200, io: 'low', network: true },
+    quota: ({ agent }) => {
+      const chosen = agentBy(agent);
+      return chosen && agentQuota(chosen);
+    },
+    cache: ({ agent, files, folder }) => {
+      const chosen = agentBy(agent);
+      if (chosen === undefined) return undefined;
+      const { name, adapter, model, program, env } = chosen;
+      return {
+        files: files.map((path) => join(folder, path)),
+        version: JSON.stringify([name, adapter.name, model, program, env]),
+      };
+    },
+    run: async (input, context) => {
+      const { prompt, schema, max_asks, budget } = input;
+      const folder = await realFolder(roots, input.folder);
+      const files = await Promise.all(input.files.map((path) => fileIn(roots, folder, input.folder, path)));
+      const agent = agentToAsk(access, input.agent, folder);
+      context.report(`asking ${agent.name}`);
+      const accepted = await questionAgent(access, {
+        agent,
+        prompt,
+        files,
+        folder,
+        schema,
+        check: answerCheck(schema),
+        maxAsks: max_asks,
+        budget,
+        signal: context.signal,
+        report: context.report,
+        spent: (spending) => context.spent?.(spending),
+      });
+      return { ...answerFields(accepted), agent: agent.name };
+    },
+  });
+}
+
+async function realFolder(roots: Roots, folder: string): Promise<string> {
+  try {
+    return await roots.realPlace(folder);
+  } catch (error) {
+    throw fileFailure('use', folder, error);
+  }
+}
+
+/** The path of a file as the agent finds it. It must exist, so that an agent is not paid to look for it. */
+async function fileIn(roots: Roots, realFolder: string, folder: string, path: string): Promise<string> {
+  try {
+    return relative(realFolder, await roots.realPlace(join(folder, path))).replaceAll(sep, '/');
+  } catch (error) {
+    throw fileFailure('read', path, error);
+  }
+}

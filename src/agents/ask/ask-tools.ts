@@ -1,0 +1,28 @@
+import type { VolleyConfig } from '../../config/config.ts';
+import type { ToolSet } from '../../tools/builtin/environment.ts';
+import type { Tool } from '../../tools/tool.ts';
+import { childEnvironment } from '../child-environment.ts';
+import { askAgentTool } from './ask-agent.ts';
+import { askModelTool } from './ask-model.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** `ask_agent` and `ask_model`, as far as the configuration enables them. */
+export function askTools(config: VolleyConfig, env: Environment = process.env): ToolSet {
+  return {
+    toolsFor: (environment) => {
+      const tools: Tool[] = [];
+      if (config.askAgent.enabled)
+        tools.push(
+          askAgentTool(environment, {
+            settings: config.tasks,
+            trust: config.trust,
+            env: childEnvironment(env),
+            launcher: environment.shell.launcher,
+          }),
+        );
+      if (Object.keys(config.models).length > 0) tools.push(askModelTool(environment, config, env));
+      return { tools, absent: new Map() };
+    },
+  };
+}
