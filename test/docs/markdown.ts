@@ -43,7 +43,7 @@ function readPage(path: string): Page {
       return '';
     },
   );
-  const links = [...prose.matchAll(/\]\(([^)\s]+)\)/g)].map((match) => match[1]!);
+  const links = [...prose.matchAll(/(?:\]\(|<img src=")([^)"\s]+)[)"]/g)].map((match) => match[1]!);
   const headings = [...prose.matchAll(/^#+ (.+)$/gm)].map((match) => match[1]!);
   return {
     path,

@@ -2,6 +2,7 @@ import { appendFileSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
+import { pages, read as readProject } from '../docs/markdown.ts';
 import { Checkout } from './support/checkout.ts';
 
 const SLOW = { timeout: 240_000 };
@@ -14,6 +15,7 @@ interface Picture {
   readonly pixels: Buffer;
 }
 
+const readme = pages().find(({ path }) => path === 'README.md')!;
 const read = (path: string) => readFileSync(join(checkout.folder, path), 'utf8');
 
 describe.concurrent('an example', () => {
@@ -104,6 +106,10 @@ describe.concurrent('an example', () => {
       const folder = 'examples/compare-configurations';
       const ran = await checkout.trustedVolley(['run', 'compare.toml'], folder);
       expect(ran.status, ran.stderr).toBe(0);
+      // The README shows how it ends. Times differ.
+      const shown = readme.codeBlocks.find(({ options }) => options.get('like') === folder)!.text;
+      const timeless = (text: string) => text.replace(/[\d.]+ (?:ms|s)\b|[\d.]+×/g, '…');
+      expect(timeless(ran.stdout)).toContain(timeless(shown));
       const { stdout } = await checkout.volley(['results', '--batch', 'compare', '--id', 'best'], folder);
       const { smallest, table } = JSON.parse(stdout.slice(stdout.indexOf('{')));
       expect(table).toHaveLength(6);
@@ -146,6 +152,16 @@ describe.concurrent('an example', () => {
         rowsOf(text).map(({ key, numbers: [turns, written] }) => [key, turns, written]);
       const guide = readFileSync(new URL('../../docs/agents.md', import.meta.url), 'utf8');
       expect(countsOf(guide)).toEqual(countsOf(stdout));
+      // What it reads depends a little on the length of paths. The README quotes the guide.
+      const readOf = (text: string) => rowsOf(text).map(({ numbers }) => numbers[2]!);
+      for (const [index, tokens] of readOf(stdout).entries())
+        expect(Math.abs(tokens / readOf(guide)[index]! - 1), rows[index]!.key).toBeLessThan(0.05);
+      const quoted = (way: string) => {
+        const [turns, , read] = rowsOf(guide).find(({ key }) => key === `paginate: ${way}`)!.numbers;
+        return `${turns} turns and ${read!.toLocaleString('en-US')} tokens with`;
+      };
+      for (const way of ["the client's own calls", 'Volley, a program'])
+        expect(readProject('README.md').replace(/\s+/g, ' ')).toContain(quoted(way));
       const numbersOf = (key: string) => rows.find((row) => row.key === key)!.numbers;
       const [turns, written, read] = numbersOf('filter and reduce: Volley, a program');
       expect([turns! <= 2, written! <= 150, read! <= 4200]).toEqual([true, true, true]);
