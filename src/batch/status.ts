@@ -9,7 +9,7 @@ import { countsText, endedOf, hasSucceeded } from './counts.ts';
 import { hintText } from './hints.ts';
 import { holderText } from './run/holder-requests.ts';
 import type { FailedTask, RunningTask } from './run/monitor.ts';
-import { spendingFields, spendingText } from './spending.ts';
+import { spendingFields, spendingText } from './run/spending.ts';
 import { explainTask } from './task-report.ts';
 import { linesText, oneLine, runProblemText, taskText } from './text.ts';
 import { type BatchView, MAX_RUNNING, readView } from './view.ts';
