@@ -8,7 +8,7 @@
  */
 
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
@@ -35,6 +35,7 @@ const server = createServer(async (request, response) => {
 await once(server.listen(0, '127.0.0.1'), 'listening');
 process.env.VOLLEY_MODELS_SCRIPTED_URL = `http://127.0.0.1:${server.address().port}/v1`;
 
+mkdirSync(`${folder}out`, { recursive: true });
 const ask = ['run', '--each', 'notes/*.md', '--ask', 'How urgent is {}?', '--model', 'scripted'];
 const question = [...ask, '--schema', 'schema.json', '--budget', '1'];
 for (const batch of ['urgency', 'urgency-again']) await forget(folder, batch);
@@ -44,13 +45,13 @@ await volley(folder, ['export', '--batch', 'urgency', '--output-file', 'out/urge
 console.log(
   `\nThe model was asked ${seen.asked} times: ${seen.invalid} answers were not valid, and ${seen.busy} time it was busy.`,
 );
-console.log(readFileSync(`${folder}/out/urgency.csv`, 'utf8').split('\n')[1]);
+console.log(readFileSync(`${folder}out/urgency.csv`, 'utf8').split('\n')[1]);
 await volley(folder, [...question, '--batch', 'urgency-again']);
 server.close();
 
 /** The word after "urgency:" in the file; for every third file only at the second try as JSON. */
 function answerTo(messages) {
-  const [, number, level] = /note (\d+)[^]*urgency: (\d)/.exec(messages[0].content);
+  const [, number, level] = /note (\d+)\s+urgency: (\d)/.exec(messages[0].content);
   const answer = JSON.stringify({ urgency: Number(level), reason: `The note says ${level}.` });
   if (number % 3 !== 0 || messages.length > 1) return answer;
   seen.invalid++;

@@ -109,7 +109,7 @@ describe.each(CHOSEN_AGENTS.map((agent) => [agent.name, agent] as const))('%s fr
       if (tools.length === 0) return { text: 'Fine.' };
       if (results.length === 0) return { call: agent.writeCall(join(project, 'made.txt'), 'not allowed') };
       if (results.length === 1) return { call: agent.shellCall(`cp first.txt ${join(project, 'made.txt')}`) };
-      const isRight = text.includes('second.txt') || text.includes('was not accepted');
+      const isRight = text.includes('risky is second.txt') || text.includes('was not accepted');
       return { text: isRight ? 'Here:\n```json\n{"risk":1}\n```' : 'It looks fine.' };
     });
     for (const name of ['first.txt', 'second.txt']) writeFileSync(join(project, name), 'text');
