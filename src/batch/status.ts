@@ -93,6 +93,13 @@ export function pauseTexts({ pauses }: BatchView): string[] {
     );
 }
 
+/** The same in short: `codex paused until 15:30`. */
+export function pauseFacts({ pauses }: BatchView): string[] {
+  return pauses
+    .slice(0, FEW)
+    .map(({ scope, until }) => `${scopeText(scope)} paused until ${clockText(until, Date.now())}`);
+}
+
 /** The data of `status` and `watch`. */
 export function statusData(view: BatchView, waiting: readonly WaitingTask[], isDetailed: boolean): object {
   const { counts, total, timeLeft, holder } = view;
