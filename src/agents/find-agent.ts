@@ -36,6 +36,6 @@ export function withProgram(command: AgentCommand, { program }: ChosenAgent): Ag
 
 /** The quota that an agent uses: that of its account. Another program or environment may have another account. */
 export function agentQuota({ name, adapter, program, env }: ChosenAgent): string {
-  const isPlain = program === undefined && Object.keys(env).length === 0;
-  return `agent:${isPlain ? adapter.name : name}`;
+  const isOwn = adapter.name === 'command' || program !== undefined || Object.keys(env).length > 0;
+  return `agent:${isOwn ? name : adapter.name}`;
 }

@@ -1,7 +1,7 @@
 import { isGroup, type TaskRecord } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import type { TaskCounts } from './counts.ts';
-import { spendingFields } from './spending.ts';
+import { spendingFields } from './run/spending.ts';
 
 /** A task and how it ended, without its result. */
 export interface ResultRow {

@@ -9,7 +9,7 @@ import { itemNoun } from './group-text.ts';
 import { hintText } from './hints.ts';
 import { beginOfResult, itemCountsOf } from './result-row.ts';
 import { returnedBy } from './returned.ts';
-import { spendingFields, spendingText } from './spending.ts';
+import { spendingFields, spendingText } from './run/spending.ts';
 import { linesText, oneLine, taskText } from './text.ts';
 
 const MAX_CAUSES = 8;

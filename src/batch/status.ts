@@ -9,7 +9,7 @@ import { countsText, endedOf, hasSucceeded } from './counts.ts';
 import { hintText } from './hints.ts';
 import { holderText } from './run/holder-requests.ts';
 import type { FailedTask, RunningTask } from './run/monitor.ts';
-import { spendingFields, spendingText } from './spending.ts';
+import { spendingFields, spendingText } from './run/spending.ts';
 import { explainTask } from './task-report.ts';
 import { linesText, oneLine, runProblemText, taskText } from './text.ts';
 import { type BatchView, MAX_RUNNING, readView } from './view.ts';
@@ -91,6 +91,13 @@ export function pauseTexts({ pauses }: BatchView): string[] {
       ({ scope, until }) =>
         `Paused until ${clockText(until, Date.now())}: ${scopeText(scope)} reached its limit.`,
     );
+}
+
+/** The same in short: `codex paused until 15:30`. */
+export function pauseFacts({ pauses }: BatchView): string[] {
+  return pauses
+    .slice(0, FEW)
+    .map(({ scope, until }) => `${scopeText(scope)} paused until ${clockText(until, Date.now())}`);
 }
 
 /** The data of `status` and `watch`. */

@@ -170,3 +170,23 @@ test('codex may write its workspace and its mailbox, and not the tasks of the pr
   const added = argv.flatMap((word, index) => (word === '--add-dir' ? [argv[index + 1]] : []));
   expect(added).toEqual(['/mailbox']);
 });
+
+test('an agent without a mailbox only reads', async () => {
+  const reading = (name: string, at = place()) =>
+    command(name, at, { mailbox: undefined, allowedCommands: [] });
+  expect((await reading('codex')).argv).toEqual(expect.arrayContaining(['--sandbox', 'read-only']));
+  expect((await reading('codex')).argv).not.toContain('--add-dir');
+  const { argv } = await reading('claude');
+  const [allowed, disallowed] = [argv.indexOf('--allowedTools'), argv.indexOf('--disallowedTools')];
+  expect(argv.slice(allowed + 1, disallowed)).toEqual(['Read', 'Glob', 'Grep']);
+  expect(argv.slice(disallowed + 1)).toEqual(['Edit', 'Write', 'NotebookEdit', 'Bash']);
+  const { env } = await reading('opencode');
+  expect(JSON.parse(env['OPENCODE_PERMISSION']!)).toEqual({ edit: 'deny', bash: 'deny' });
+  const at = place();
+  expect((await reading('gemini', at)).argv).not.toContain('yolo');
+  expect(readFileSync(join(at.state, 'volley.toml'), 'utf8')).toMatch(/run_shell_command.*"deny"/s);
+  const excluded = (await reading('qwen')).argv.filter(
+    (_, place, all) => all[place - 1] === '--exclude-tools',
+  );
+  expect(excluded).toEqual(['edit', 'write_file', 'run_shell_command']);
+});

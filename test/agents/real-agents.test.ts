@@ -102,6 +102,40 @@ describe.each(CHOSEN_AGENTS.map((agent) => [agent.name, agent] as const))('%s fr
     }
   });
 
+  test('answers questions about files as data, is asked again if it does not, and changes nothing', {
+    timeout: TIMEOUT_MS,
+  }, async () => {
+    const { project, run } = await workplaceFor(agent, ({ tools, results, text }) => {
+      if (tools.length === 0) return { text: 'Fine.' };
+      if (results.length === 0) return { call: agent.writeCall(join(project, 'made.txt'), 'not allowed') };
+      if (results.length === 1) return { call: agent.shellCall(`cp first.txt ${join(project, 'made.txt')}`) };
+      const isRight = text.includes('risky is second.txt') || text.includes('was not accepted');
+      return { text: isRight ? 'Here:\n```json\n{"risk":1}\n```' : 'It looks fine.' };
+    });
+    for (const name of ['first.txt', 'second.txt']) writeFileSync(join(project, name), 'text');
+    const schema = { type: 'object', required: ['risk'], properties: { risk: { type: 'integer' } } };
+    writeFileSync(join(project, 'schema.json'), JSON.stringify(schema));
+
+    const ask = ['run', '--each', '*.txt', '--ask', 'How risky is {}?', '--schema', 'schema.json'];
+    const argv = [process.execPath, main, ...ask, '--agent', agent.name, '--batch', 'risks', '--json'];
+    const env = { VOLLEY_TOOLS_ASK_AGENT_ENABLED: 'true' };
+    const { status, lines, stderr } = await run(argv, { cwd: project, input: '', env });
+
+    expect(status, `${lines.join('\n')}\n${stderr}`).toBe(0);
+    const show = [process.execPath, main, 'results', '--batch', 'risks', '--format', 'json', '--json'];
+    const { data } = JSON.parse((await run(show, { cwd: project, input: '', env })).lines[0]!);
+    const results = data.results.map(({ name, result }: { name: string; result: object }) => ({
+      name,
+      ...result,
+    }));
+    expect(results).toMatchObject([
+      { name: 'first.txt', answer: { risk: 1 }, asks: 2 },
+      { name: 'second.txt', answer: { risk: 1 }, asks: 1 },
+    ]);
+    expect(results[1].usage.input_tokens).toBeGreaterThanOrEqual(3 * USAGE.input);
+    expect(existsSync(join(project, 'made.txt'))).toBe(false);
+  });
+
   if (agent.mcp === undefined) return;
   const { client, argv, overHttp } = agent.mcp;
   test('runs a batch and a program that its model asks for, set up by `volley mcp install`, and tells it the results', {

@@ -134,6 +134,7 @@ describe('what is loaded', () => {
         priority: 'background',
         timeoutMs: 10,
         retry: { maxRetries: 1, delayMs: 2, factor: 3, maxDelayMs: 4, jitter: 0 },
+        maxOutages: 5,
       },
       tools: {
         allow: ['a*'],
@@ -250,6 +251,19 @@ describe('what is loaded', () => {
         budget: { turns: 6, tokens: 7, cost: 0.5 },
         agents: {
           CoderAgent: { adapter: 'claude', model: 'm', command: ['npx', 'claude'], env: { DEPTH: '2' } },
+        },
+      },
+      askAgent: { enabled: true },
+      models: {
+        fast: {
+          url: 'http://127.0.0.1:1/v1',
+          api: 'anthropic',
+          model: 'tiny',
+          key: 'env:KEY',
+          maxTokens: 9,
+          timeoutMs: 10,
+          inputCost: 0.5,
+          outputCost: 2,
         },
       },
     });
@@ -417,4 +431,15 @@ tools.write = { parallel = true, lock = "path", resources = { gpu = 1 } }
 [mcp.servers.tickets]
 url = "https://x.org/mcp"
 headers = { Authorization = "env:T" }
+[tools.ask_agent]
+enabled = true
+[models.fast]
+url = "http://127.0.0.1:1/v1"
+api = "anthropic"
+model = "tiny"
+key = "env:KEY"
+max_tokens = 9
+timeout_ms = 10
+input_cost = 0.5
+output_cost = 2
 `;

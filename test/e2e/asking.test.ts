@@ -32,7 +32,7 @@ say() {
 }
 case $file in
   ??3.txt) [ $again = no ] && { echo "$file invalid" >>asked.log; say false 'Looks fine to me.'; exit; } ;;
-  ?[02468]5.txt) mkdir "limited/$file" 2>/dev/null && { echo "$file limited" >>asked.log; say true 'API Error: Request rejected (429) · Rate limited'; exit 1; } ;;
+  ?[02468]5.txt) mkdir "limited/$file" 2>/dev/null && { echo "$file limited" >>asked.log; say true 'API Error: 429 Too Many Requests, try again in 1 ms'; exit 1; } ;;
 esac
 echo "$file valid" >>asked.log
 say false "{\\\\\\"file\\\\\\":\\\\\\"$file\\\\\\",\\\\\\"risk\\\\\\":1}"

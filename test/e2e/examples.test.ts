@@ -63,6 +63,17 @@ describe.concurrent('an example', () => {
     },
   );
 
+  it('asks a model about files, and gets answers that match the schema', SLOW, async ({ expect }) => {
+    const { status, stdout, stderr } = await checkout.run('examples/ask-about-files/run.mjs');
+    expect(status, stderr).toBe(0);
+    expect(stdout).toContain(
+      'The model was asked 17 times: 4 answers were not valid, and 1 time it was busy.',
+    );
+    expect(stdout).toContain('12 of 12 from cache');
+    const [, first] = read('examples/ask-about-files/out/urgency.csv').split('\r\n');
+    expect(first).toContain('""urgency"":1');
+  });
+
   it('asks a server no faster than the limit says, and asks everything', SLOW, async ({ expect }) => {
     const { status, stdout, stderr } = await checkout.run('examples/query-endpoints/run.mjs');
     expect(status, stderr).toBe(0);

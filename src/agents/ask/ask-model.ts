@@ -5,6 +5,7 @@ import { requireUnchanged } from '../../config/trust.ts';
 import { ASK_MODEL } from '../../core/ask-tools.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { nearest } from '../../core/nearest.ts';
+import { MAX_SPAN_MS } from '../../core/numbers.ts';
 import { reasonText } from '../../core/words.ts';
 import { OutageError } from '../../engine/tool-failure.ts';
 import type { ToolContext } from '../../runners/runner.ts';
@@ -53,7 +54,7 @@ export function askModelTool(
     input: INPUT,
     output: OUTPUT,
     readOnly: true,
-    timeoutMs: 3 * slowest + MARGIN_MS,
+    timeoutMs: Math.min(MAX_SPAN_MS, 3 * slowest + MARGIN_MS),
     retry: { maxRetries: 2 },
     resources: { cpu: 0.1, memoryMb: 20, io: 'low', network: true },
     quota: ({ model }) => {

@@ -122,6 +122,7 @@ async function askOnce(
   const stateFolder = await mkdtemp(join(tmpdir(), 'volley-ask-'));
   const env = { ...usual, ...agent.env };
   const log: AgentLog = { usage: {}, lastText: undefined, result: undefined };
+  let hasAnswered = false;
   try {
     const command = await agent.adapter.command({
       prompt: promptText(question, rejected),
@@ -155,13 +156,15 @@ async function askOnce(
     );
     const failure = agentFailure(agent, exit, log);
     if (failure !== undefined) throw failure;
+    hasAnswered = true;
     return {
       said: { text: log.result?.text ?? log.lastText ?? '', ...spendingOf(log.usage) },
       usage: log.usage,
     };
   } finally {
-    // Failed answers cost, too.
-    question.spent(spendingOf(log.usage));
+    // A failure costs, too, but not one before the model was asked.
+    const { inputTokens = 0, costUsd } = log.usage;
+    if (hasAnswered || inputTokens > 0 || costUsd !== undefined) question.spent(spendingOf(log.usage));
     await rm(stateFolder, { recursive: true, force: true }).catch(() => undefined);
   }
 }

@@ -5,7 +5,7 @@ import { findBatch } from '../context.ts';
 import { DELEGATE_TOOL, refuseFeatureBatch } from '../feature-task.ts';
 import { BATCH, SECONDS } from '../input/fields.ts';
 import { withReturned } from '../returned.ts';
-import { parseBudget } from '../spending.ts';
+import { parseBudget } from '../run/spending.ts';
 import { endText } from '../status.ts';
 import { linesText } from '../text.ts';
 import { defineAction } from './define-action.ts';

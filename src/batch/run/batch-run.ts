@@ -25,7 +25,6 @@ import {
   type TaskRecord,
 } from '../../store/records.ts';
 import type { Lease, Store, TaskOutline, TaskSummary, Unsuccessful } from '../../store/store.ts';
-import { type Budget, SpendingMeter } from '../spending.ts';
 import { autoConcurrency } from './auto-concurrency.ts';
 import { Backlog, type WindowSize } from './backlog.ts';
 import { TaskDependencies } from './dependencies.ts';
@@ -37,6 +36,7 @@ import { learnedDurations } from './learned-durations.ts';
 import { type QuotaPause, RunMonitor } from './monitor.ts';
 import { judgesDependencies, type PlannedTask, planTask, planTasks } from './plan-tasks.ts';
 import { Prediction } from './prediction.ts';
+import { type Budget, SpendingMeter } from './spending.ts';
 import { TaskRun, type TaskRunParts, type TaskRunRoles, type WrittenEnd } from './task-run.ts';
 
 /** The options of a start. */

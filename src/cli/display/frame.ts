@@ -1,5 +1,5 @@
 import { endedOf, totalOf } from '../../batch/counts.ts';
-import { spendingText } from '../../batch/spending.ts';
+import { spendingText } from '../../batch/run/spending.ts';
 import { printableLine } from '../../core/printable-text.ts';
 import { spanText } from '../../core/words.ts';
 import type { Colors } from '../output/colors.ts';

@@ -1,7 +1,7 @@
 import { taskPages } from '../../batch/context.ts';
 import { endedOf, hasSucceeded, type TaskCounts, totalOf } from '../../batch/counts.ts';
 import { commonText } from '../../batch/results-summary.ts';
-import { spendingText } from '../../batch/spending.ts';
+import { spendingText } from '../../batch/run/spending.ts';
 import { printableLine } from '../../core/printable-text.ts';
 import { listText, spanText } from '../../core/words.ts';
 import { isGroup, type StoredSpending, type TaskStatus } from '../../store/records.ts';

@@ -1,5 +1,6 @@
 import type { BatchAnswer } from '../../batch/answer.ts';
 import type { RunningTask } from '../../batch/run/monitor.ts';
+import { pauseFacts } from '../../batch/status.ts';
 import { createDisplay } from '../display/create-display.ts';
 import { type DisplayedBatch, taskLabel } from '../display/view.ts';
 import type { Io } from '../output/io.ts';
@@ -63,6 +64,7 @@ export async function runInForeground(
   const view = () => ({
     ...latest!,
     ...(detail && { ratePerSecond: undefined, ...detail() }),
+    facts: [...(detail?.().facts ?? []), ...pauseFacts(latest!)],
     running: latest!.running.map((task) => shown(counted(task))),
   });
   const display = latest === undefined ? undefined : createDisplay({ stream: stderr.raw, env, view, note });

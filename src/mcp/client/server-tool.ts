@@ -12,11 +12,12 @@ import type { ResourceRequirements } from '../../core/demand.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { NO_NEEDS } from '../../core/resource-table.ts';
 import { TOO_DEEP, unwritableText } from '../../core/words.ts';
-import { ToolFailure } from '../../engine/tool-failure.ts';
+import { RateLimitedError, ToolFailure } from '../../engine/tool-failure.ts';
 import { isTooDeep } from '../../runners/process/channel.ts';
 import type { ToolContext } from '../../runners/runner.ts';
 import { base64Bytes, partsOf, replaceBinary } from '../../tools/content-parts.ts';
 import { defineTool } from '../../tools/define-tool.ts';
+import { limitInText } from '../../tools/limit-text.ts';
 import { type CompiledSchema, compileSchema, describeIssues } from '../../tools/schema.ts';
 import type { ResourceNeeds, Tool } from '../../tools/tool.ts';
 import { CallFailure, isLoginNeeded } from './call-failure.ts';
@@ -170,10 +171,16 @@ async function callTool(tool: CalledTool, input: unknown, context: ToolContext):
     if (signal.aborted) throw signal.reason;
     throw failureOf(tool, error);
   }
-  if (result.isError === true) throw new ToolFailure(`${name} failed: ${errorTextOf(result)}`);
+  if (result.isError === true) throw toolError(`${name} failed: ${errorTextOf(result)}`);
   const shown = resultOf(`mcp:${name}`, result, maxResultBytes);
   if (shown.data !== undefined) await checkData(tool, shown.data);
   return shown;
+}
+
+/** A server says in its own words that a limit of its service is reached. */
+function toolError(message: string, retryable = true): ToolFailure {
+  const limit = limitInText(message, Date.now());
+  return limit === undefined ? new ToolFailure(message, { retryable }) : new RateLimitedError(message, limit);
 }
 
 async function checkData({ name, output }: CalledTool, data: unknown): Promise<void> {
@@ -197,8 +204,7 @@ function failureOf({ server, name, link }: CalledTool, error: unknown): unknown 
   if (isLoginNeeded(error)) return new ToolFailure(error.message, { retryable: false, cause: error });
   if (!(error instanceof CallFailure)) return error;
   const { kind, message, isPermanent } = error;
-  if (kind === 'refused')
-    return new ToolFailure(`${name} was refused: ${message}`, { retryable: !isPermanent });
+  if (kind === 'refused') return toolError(`${name} was refused: ${message}`, !isPermanent);
   if (kind === 'invalid') {
     const text = `The MCP server ${server} returned an invalid result for ${name}: ${message}`;
     const cause = new VolleyError('MCP_SERVER_FAILED', text, { server });

@@ -49,6 +49,7 @@ export class ServerMetrics {
     this.process = new ProcessMetrics(this.registry);
     this.addEngineMetrics();
     this.addUsageMetrics();
+    this.addQuotaMetrics();
     this.addEventMetrics();
     const commits = new Histogram({
       name: 'volley_store_commit_seconds',
@@ -186,6 +187,23 @@ export class ServerMetrics {
     );
   }
 
+  private addQuotaMetrics(): void {
+    const paused: Values = () =>
+      this.parts.engine
+        .quotas()
+        .slice(0, MAX_TOOLS)
+        .map(({ scope, pausedUntil }) => [
+          { scope },
+          pausedUntil === undefined ? 0 : Math.max(0, pausedUntil - Date.now()) / 1000,
+        ]);
+    this.gauge(
+      'volley_quota_paused_seconds',
+      'How long a quota that was used up is still paused.',
+      paused,
+      'scope',
+    );
+  }
+
   private addEventMetrics(): void {
     const value =
       (field: keyof HubCounts): Values =>
@@ -239,6 +257,11 @@ export class ServerMetrics {
       labelNames: ['tool', 'reason', 'retried'],
       registers,
     });
+    const refusals = new Counter({
+      ...byTool,
+      name: 'volley_quota_refusals_total',
+      help: 'Attempts that were put back because a quota of an outside service was used up.',
+    });
     // No update is missed any more. The name stays for dashboards that show it.
     new Counter({
       name: 'volley_updates_missed_total',
@@ -257,7 +280,8 @@ export class ServerMetrics {
           runs.observe({ tool }, update.durationMs / 1000);
           break;
         case 'retrying':
-          failures.inc({ tool, reason: update.reason, retried: 'yes' });
+          if (update.quota === undefined) failures.inc({ tool, reason: update.reason, retried: 'yes' });
+          else refusals.inc({ tool });
           break;
         case 'failed':
           failures.inc({ tool, reason: update.reason, retried: 'no' });

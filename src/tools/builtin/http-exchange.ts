@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import type { LookupFunction } from 'node:net';
 import type { Readable } from 'node:stream';
 import { VolleyError } from '../../core/errors.ts';
+import { OutageError } from '../../engine/tool-failure.ts';
 import type { HttpMessage } from './http-redirects.ts';
 import { codeOf, refusal } from './refusal.ts';
 import { decodeText, isContinuation } from './text-search.ts';
@@ -256,8 +257,13 @@ export async function unlessAborted<T>(signal: AbortSignal, promise: Promise<T>)
 }
 
 /** A request without a complete response. */
-export function requestFailed(problem: string, mayBeRetried: boolean, cause?: unknown): VolleyError {
+/** Without a network, every request fails alike. */
+const OFFLINE: ReadonlySet<string> = new Set(['EAI_AGAIN', 'ENETUNREACH', 'ENETDOWN']);
+
+export function requestFailed(problem: string, mayBeRetried: boolean, cause?: unknown): Error {
   const message = `The request failed: ${problem}.`;
   if (!mayBeRetried) return refusal('REQUEST_FAILED', message, {}, cause);
-  return new VolleyError('REQUEST_FAILED', message, {}, cause === undefined ? undefined : { cause });
+  const error = new VolleyError('REQUEST_FAILED', message, {}, cause === undefined ? undefined : { cause });
+  if (!OFFLINE.has(codeOf(cause) ?? '')) return error;
+  return new OutageError(message, { kind: 'network', scope: 'network', cause: error });
 }

@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { RateLimitedError } from '../../engine/tool-failure.ts';
 import { defineTool } from '../define-tool.ts';
+import { retryAfterMs } from '../limit-text.ts';
 import type { Tool } from '../tool.ts';
 import type { HttpSettings, ToolEnvironment } from './environment.ts';
 import { Destinations, resolveByTheSystem, urlProblem } from './http-destination.ts';
@@ -49,6 +51,12 @@ function inputWithin({ maxBytes, timeoutMs }: HttpSettings) {
         .max(maxBytes)
         .default(maxBytes)
         .describe('The most bytes of the response to read; the rest is cut off.'),
+      wait_for_limit: z
+        .boolean()
+        .default(false)
+        .describe(
+          'Whether a 429, or a 503 with Retry-After, is not a result: requests to that host then wait and this one is sent again.',
+        ),
       follow_redirects: z.boolean().default(true).describe('Whether redirects are followed.'),
     })
     .refine(({ method, body }) => body === undefined || (method !== 'GET' && method !== 'HEAD'), {
@@ -95,6 +103,7 @@ export function httpRequestTool(
       io: 'none',
       network: true,
     }),
+    quota: ({ url }) => `host:${new URL(url).host}`,
     run: (input, { signal }) =>
       within(input.timeout_ms, signal, (limited) => send(input, settings, destinations, limited)),
   });
@@ -114,12 +123,25 @@ async function send(
     const next = input.follow_redirects
       ? redirected(message, answer.status, answer.headers.location)
       : undefined;
-    if (next === undefined) return resultOf(message, answer, redirects);
+    if (next === undefined) {
+      if (input.wait_for_limit) throwIfLimited(message.url, answer);
+      return resultOf(message, answer, redirects);
+    }
     if (redirects === settings.maxRedirects) {
       throw requestFailed(`it was redirected more than ${settings.maxRedirects} times`, false);
     }
     message = next;
   }
+}
+
+function throwIfLimited({ host }: URL, { status, headers }: Answer): void {
+  const header = headers['retry-after'];
+  if (status !== 429 && (status !== 503 || header === undefined)) return;
+  const waitMs = retryAfterMs(header, Date.now());
+  throw new RateLimitedError(`${host} answered ${status}`, {
+    scope: `host:${host}`,
+    ...(waitMs !== undefined && { retryAfterMs: waitMs }),
+  });
 }
 
 function resultOf(

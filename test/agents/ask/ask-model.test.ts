@@ -67,7 +67,8 @@ async function asking(config: string) {
   const { config: loaded } = await loadConfig({ cwd: folder, env: {}, trusted: true });
   const coordinator = await createFullCoordinator(loaded, env);
   onTestFinished(() => coordinator.close({ cancel: true }));
-  return (args: object) => coordinator.executeSingle({ id: 'a', name: 'ask_model', arguments: args });
+  return (args: object, options: object = {}) =>
+    coordinator.executeSingle({ id: 'a', name: 'ask_model', arguments: args, ...options });
 }
 
 test('an OpenAI-compatible model gets the file, and its answer is data with its cost', async () => {
@@ -119,10 +120,13 @@ test('an Anthropic model is asked in its own way', async () => {
 
 test('a rate limit is waited for, and uses no attempt', async () => {
   const limited = failing(429, { error: { message: 'slow down' } }, { 'retry-after-ms': '1' });
-  const { heard, url } = await model([limited, limited, limited, limited, chat('ok')]);
+  const { heard, url } = await model([limited, chat('ok')]);
   const ask = await asking(settings(url));
-  expect(await ask({ prompt: 'Hello' })).toMatchObject({ status: 'completed', value: { answer: 'ok' } });
-  expect(heard).toHaveLength(5);
+  expect(await ask({ prompt: 'Hello' }, { retry: { maxRetries: 0 } })).toMatchObject({
+    status: 'completed',
+    value: { answer: 'ok' },
+  });
+  expect(heard).toHaveLength(2);
 });
 
 test.each([

@@ -8,6 +8,13 @@ export const BEHAVIOUR: Readonly<Record<string, (rig: Rig) => Promise<void>>> = 
     expect(outcome).toMatchObject({ status: 'completed', value: { doubled: 8 }, attempts: 1 });
   },
 
+  async 'puts back a call that hit a limit, and uses no retry for it'(rig) {
+    const outcome = await rig.outcome('hitLimitOnce', { input: { failures: rig.under.failures.href } });
+    expect(outcome).toMatchObject({ status: 'completed', value: 2 });
+    expect(rig.engine.statistics()).toMatchObject({ retries: 0, refusals: 1 });
+    expect(rig.engine.quotas()).toContainEqual(expect.objectContaining({ scope: 'host:a' }));
+  },
+
   async 'passes on the progress that a tool reports'(rig) {
     const handle = rig.submit('reportSteps');
     const seen: unknown[] = [];

@@ -25,6 +25,24 @@ describe('http_request', () => {
     });
   });
 
+  it('waits for a limit only if it is asked to, for as long as the server says', async () => {
+    const headers = [{ 'retry-after': '7' }, {}, { 'retry-after': '7' }, {}];
+    const statuses = [429, 429, 503, 503];
+    const url = await serve(({ url: path }, response) => {
+      const place = Number(path!.slice(1));
+      response.writeHead(statuses[place]!, headers[place]).end();
+    });
+    expect(await send({ url: `${url}/0` })).toMatchObject({ status: 429 });
+    const { host } = new URL(url);
+    const limit = { scope: `host:${host}` };
+    const ask = (place: number) => send({ url: `${url}/${place}`, wait_for_limit: true });
+    await expect(ask(0)).rejects.toMatchObject({ limit: { ...limit, retryAfterMs: 7000 } });
+    await expect(ask(1)).rejects.toMatchObject({ limit });
+    await expect(ask(2)).rejects.toMatchObject({ limit: { ...limit, retryAfterMs: 7000 } });
+    expect(await ask(3)).toMatchObject({ status: 503 });
+    expect(tool().quota).toBeTypeOf('function');
+  });
+
   it('sends method, headers and body', async () => {
     const url = await serve(async (request, response) => {
       const { method, headers } = request;

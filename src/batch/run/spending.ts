@@ -1,7 +1,7 @@
-import { costText } from '../agents/usage.ts';
-import { countText } from '../core/words.ts';
-import type { Spending } from '../runners/runner.ts';
-import type { StoredSpending } from '../store/records.ts';
+import { costText } from '../../agents/usage.ts';
+import { countText } from '../../core/words.ts';
+import type { Spending } from '../../runners/runner.ts';
+import type { StoredSpending } from '../../store/records.ts';
 
 /** What the models and agents of a batch may cost, over all its runs. */
 export type Budget = { readonly costUsd: number } | { readonly tokens: number };

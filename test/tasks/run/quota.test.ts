@@ -1,0 +1,105 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { say } from '../../cli/support/program.ts';
+import { FeatureProject } from './feature-project.ts';
+
+/**
+ * An agent whose account allows so many calls, then none for two seconds, then as many as wanted. It says so in the
+ * words of Codex, and notes each call: `ok` or `refused`, its subtask and the time in milliseconds.
+ */
+const AGENT = `
+cat > /dev/null
+account=$1; most=$2; dir=$VOLLEY_TASKS_PROJECT/.volley
+note() { echo "$account $1 $VOLLEY_SUBTASK $(date +%s%3N)" >> "$dir/calls"; }
+refuse() {
+  note refused
+  echo "You've hit your usage limit. Upgrade to Pro or try again in $1 seconds." >&2
+  exit 1
+}
+until=$(cat "$dir/$account.until" 2>/dev/null || echo 0)
+now=$(date +%s)
+if [ "$now" -lt "$until" ]; then refuse $((until - now)); fi
+echo x >> "$dir/$account.used"
+if [ "$until" -eq 0 ] && [ "$(wc -l < "$dir/$account.used")" -gt "$most" ]; then
+  echo $((now + 2)) > "$dir/$account.until"
+  refuse 2
+fi
+mkdir -p out && echo done > "out/$VOLLEY_SUBTASK"
+note ok
+`;
+
+interface Call {
+  readonly agent: string;
+  readonly end: string;
+  readonly seq: string;
+  readonly at: number;
+}
+
+function drill(count: number, agentOf: (index: number) => string, table: string): FeatureProject {
+  const seqs = Array.from({ length: count }, (_, index) => String(index + 1).padStart(2, '0'));
+  const project = new FeatureProject(
+    Object.fromEntries(
+      seqs.map((seq, index) => [
+        seq,
+        { suggested_agent: agentOf(index), deliverables: [`out/${seq}`], parallel: true },
+      ]),
+    ),
+  );
+  project.put('agent.sh', AGENT);
+  const agent = (name: string, most: number) =>
+    `[tasks.agents.${name}]\ncommand = ["/bin/sh", ${JSON.stringify(join(project.folder, 'agent.sh'))}, "${name}", "${most}"]\n`;
+  project.put(
+    'volley.toml',
+    `[tasks]\nagent = "one"\nmax_retries = 0\n${agent('one', 8)}\n${agent('two', 1000)}\n${table}`,
+  );
+  return project;
+}
+
+function callsOf(project: FeatureProject): Call[] {
+  return readFileSync(join(project.folder, '.volley/calls'), 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => {
+      const [agent, end, seq, at] = line.split(' ') as [string, string, string, string];
+      return { agent, end, seq, at: Number(at) };
+    });
+}
+
+function runTasks({ folder }: FeatureProject, maxConcurrent: number) {
+  const words = ['tasks', 'run', 'auth', '--max-concurrent', String(maxConcurrent), '--json'];
+  return say(folder, words, '', undefined, { PATH: process.env['PATH']! });
+}
+
+describe('an agent whose account reaches its limit', { timeout: 180_000 }, () => {
+  it('pauses in the middle of 50 subtasks, the other goes on, and none fails because of it', async () => {
+    const project = drill(50, (index) => (index % 2 === 0 ? 'one' : 'two'), '');
+    const { status, stdout, stderr } = await runTasks(project, 4);
+    expect([status, stderr]).toEqual([0, expect.any(String)]);
+    const report = JSON.parse(stdout);
+    expect(report.statistics).toMatchObject({ total: 50, completed: 50, failed: 0, attempts: 50 });
+    const calls = callsOf(project);
+    const refused = calls.filter(({ end }) => end === 'refused');
+    expect(refused.length).toBeGreaterThan(0);
+    // At most those that ran at once, and a probe that came too early by a rounded second.
+    expect(refused.length).toBeLessThanOrEqual(6);
+    const pausedAt = refused[0]!.at;
+    const resumed = calls.find(
+      ({ agent, end, at }) => agent === 'one' && end === 'ok' && at > pausedAt + 500,
+    )!;
+    const meanwhile = calls.filter(({ agent, at }) => agent === 'two' && at > pausedAt && at < resumed.at);
+    // More than could run at once when it began.
+    expect(meanwhile.length).toBeGreaterThan(4);
+    expect(resumed.at - pausedAt).toBeGreaterThanOrEqual(1000);
+  });
+
+  it('is replaced by the next of its list meanwhile', async () => {
+    const project = drill(16, () => 'both', '[tasks.agents.both]\nagents = ["one", "two"]\n');
+    const { status, stdout } = await runTasks(project, 3);
+    expect(status).toBe(0);
+    expect(JSON.parse(stdout).statistics).toMatchObject({ completed: 16, failed: 0, attempts: 16 });
+    const done = callsOf(project).filter(({ end }) => end === 'ok');
+    expect(new Set(done.slice(0, 8).map(({ agent }) => agent))).toEqual(new Set(['one']));
+    expect(done.some(({ agent }) => agent === 'two')).toBe(true);
+  });
+});
