@@ -3,6 +3,7 @@ import type { FailureReason } from '../core/failure.ts';
 import type { Labels } from '../core/labels.ts';
 import type { WorkerSpec } from '../core/placement.ts';
 import type { Shipped } from './artifacts.ts';
+import type { SignedMessage } from './signature.ts';
 
 /** What a worker offers, announced with every heartbeat. */
 export interface WorkerOffer {
@@ -32,7 +33,14 @@ export type RemoteOutcome =
       readonly retryable: boolean;
       readonly error: { readonly name: string; readonly message: string; readonly code?: string };
     }
-  | { readonly status: 'cancelled' };
+  | { readonly status: 'cancelled' }
+  /** The worker knows that it has ended, but no longer how. */
+  | { readonly status: 'lost' };
+
+/** The data of a job: attempts that go to a worker together, each signed for itself. */
+export interface DeliveredCalls {
+  readonly calls: readonly SignedMessage[];
+}
 
 /** Progress of an attempt. */
 export interface RemoteProgress {

@@ -9,7 +9,7 @@ const send = (message: LinkMessage) => port.postMessage(message);
 
 try {
   const link = await WorkerLink.open(workerData as WorkerLinkOptions, {
-    start: (key, assignment) => send({ type: 'start', key, assignment }),
+    start: (calls) => send({ type: 'start', calls }),
     stop: (key) => send({ type: 'stop', key }),
     notify: (text) => send({ type: 'note', text }),
     gone: () => {
@@ -18,7 +18,7 @@ try {
     },
   });
   port.on('message', (request: LinkRequest) => {
-    if (request.type === 'finished') link.finished(request.key, request.outcome);
+    if (request.type === 'finished') link.finished(request.calls);
     else if (request.type === 'progress') link.progressed(request.key, request.progress);
     else if (request.type === 'drain') link.drain();
     else void link.close().then(() => port.close());

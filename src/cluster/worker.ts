@@ -8,6 +8,7 @@ import { VolleyError } from '../core/errors.ts';
 import type { Labels } from '../core/labels.ts';
 import type { WorkerSpec } from '../core/placement.ts';
 import { reasonText } from '../core/words.ts';
+import type { ProgressUpdate } from '../engine/updates.ts';
 import { scriptEntry } from '../runners/entry.ts';
 import { fromWireError, type WireError } from '../runners/wire-error.ts';
 import { Artifacts } from './artifacts.ts';
@@ -21,20 +22,20 @@ import {
   toolLabel,
   type WorkerOffer,
 } from './work.ts';
-import type { WorkerLinkOptions } from './worker-link.ts';
+import type { FinishedCall, StartedCall, WorkerLinkOptions } from './worker-link.ts';
 
 /** What the thread of the link reports. */
 export type LinkMessage =
   | { readonly type: 'ready' }
   | { readonly type: 'failed'; readonly error: WireError }
-  | { readonly type: 'start'; readonly key: string; readonly assignment: Assignment }
+  | { readonly type: 'start'; readonly calls: readonly StartedCall[] }
   | { readonly type: 'stop'; readonly key: string }
   | { readonly type: 'note'; readonly text: string }
   | { readonly type: 'gone' };
 
 /** What the thread of the link is asked. */
 export type LinkRequest =
-  | { readonly type: 'finished'; readonly key: string; readonly outcome: RemoteOutcome }
+  | { readonly type: 'finished'; readonly calls: readonly FinishedCall[] }
   | { readonly type: 'progress'; readonly key: string; readonly progress: RemoteProgress }
   | { readonly type: 'drain' }
   | { readonly type: 'close' };
@@ -60,6 +61,11 @@ const ENTRY = scriptEntry('./worker-thread', import.meta.url);
  */
 export class ClusterWorker {
   private readonly running = new Map<string, AbortController>();
+  /** The attempt of each group of the engine. */
+  private readonly keys = new Map<string, string>();
+  /** Outcomes that go to the other thread together. */
+  private finished: FinishedCall[] = [];
+  private readonly unlisten: () => void;
   private readonly artifacts: Artifacts;
   /** Resolves when the worker has left the cluster. */
   readonly gone: Promise<void>;
@@ -71,6 +77,7 @@ export class ClusterWorker {
     private readonly options: ClusterWorkerOptions,
   ) {
     this.artifacts = new Artifacts(options.settings.artifacts);
+    this.unlisten = options.tools.engine.progress.listen((update) => this.progressed(update));
     this.ended = new Promise((resolve) => thread.once('exit', resolve));
     this.gone = new Promise((resolve) => {
       this.leave = resolve;
@@ -105,6 +112,7 @@ export class ClusterWorker {
   async close(): Promise<void> {
     this.send({ type: 'close' });
     await this.ended;
+    this.unlisten();
     await this.options.tools.close({ cancel: true });
   }
 
@@ -124,7 +132,7 @@ export class ClusterWorker {
             reject(fromWireError(message.error));
             return;
           case 'start':
-            void this.run(message.key, message.assignment);
+            for (const call of message.calls) void this.run(call);
             return;
           case 'stop':
             this.running.get(message.key)?.abort();
@@ -139,12 +147,24 @@ export class ClusterWorker {
     });
   }
 
-  private async run(key: string, assignment: Assignment): Promise<void> {
+  private async run({ key, assignment }: StartedCall): Promise<void> {
     const controller = new AbortController();
     this.running.set(key, controller);
     const outcome = await this.outcomeOf(key, assignment, controller.signal).catch(failed);
     this.running.delete(key);
-    this.send({ type: 'finished', key, outcome });
+    if (this.finished.push({ key, outcome }) > 1) return;
+    setImmediate(() => {
+      this.send({ type: 'finished', calls: this.finished });
+      this.finished = [];
+    });
+  }
+
+  private progressed(update: ProgressUpdate): void {
+    if (update.type !== 'progress' && update.type !== 'step') return;
+    const key = this.keys.get(update.group ?? '');
+    if (key === undefined) return;
+    const progress = update.type === 'progress' ? update.progress : undefined;
+    this.send({ type: 'progress', key, progress: { progress, step: update.step } });
   }
 
   private async outcomeOf(
@@ -152,33 +172,25 @@ export class ClusterWorker {
     { toolName, input, needs }: Assignment,
     signal: AbortSignal,
   ): Promise<RemoteOutcome> {
-    const { tools } = this.options;
-    const text = await this.artifacts.receive(input);
+    const call = {
+      id: 'call',
+      name: toolName,
+      arguments: JSON.parse(await this.artifacts.receive(input)),
+      resources: needs,
+      // The coordinator limits and repeats attempts.
+      timeoutMs: Number.POSITIVE_INFINITY,
+      retry: { maxRetries: 0 },
+    };
     let group = '';
-    const unlisten = tools.engine.progress.listen((update) => {
-      if (update.group !== group) return;
-      if (update.type === 'progress')
-        this.send({ type: 'progress', key, progress: { progress: update.progress, step: update.step } });
-      else if (update.type === 'step')
-        this.send({ type: 'progress', key, progress: { progress: undefined, step: update.step } });
-    });
+    const onGroup = (name: string) => {
+      group = name;
+      this.keys.set(name, key);
+    };
     try {
-      const call = {
-        id: 'call',
-        name: toolName,
-        arguments: JSON.parse(text),
-        resources: needs,
-        // The coordinator limits and repeats attempts.
-        timeoutMs: Number.POSITIVE_INFINITY,
-        retry: { maxRetries: 0 },
-      };
-      const onGroup = (name: string) => {
-        group = name;
-      };
-      const [result] = await tools.executeParallel([call], { signal, onGroup });
+      const [result] = await this.options.tools.executeParallel([call], { signal, onGroup });
       return await this.toOutcome(result!);
     } finally {
-      unlisten();
+      this.keys.delete(group);
     }
   }
 

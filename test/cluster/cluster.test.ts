@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { Signer } from '../../src/cluster/signature.ts';
+import type { DeliveredCalls } from '../../src/cluster/work.ts';
 import { defineTool } from '../../src/tools/define-tool.ts';
 import { OwnCluster } from './support/cluster.ts';
 
@@ -209,21 +210,30 @@ describe('somebody who can write to Redis but has no key', () => {
     const { cluster: link, calls } = await cluster.coordinator([tool], {
       notify: (text) => notes.push(text),
     });
+    const redis = new Redis(cluster.settings.url);
+    // It sees everything, also the data of the real assignment.
+    const monitor = await redis.monitor();
+    let seen: DeliveredCalls | undefined;
+    monitor.on('monitor', (_, args: string[]) => {
+      const data = args.find((arg) => arg.startsWith('{"calls":'));
+      if (data !== undefined) seen = JSON.parse(data);
+    });
     const real = calls.executeSingle({ name: 'held', arguments: { value: 1 } });
     await vi.waitFor(() => expect(starts).toEqual([1]), { timeout: 60_000 });
+    await expect.poll(() => seen?.calls.length).toBe(1);
+    monitor.disconnect();
 
-    const redis = new Redis(cluster.settings.url);
     const wrong = new Signer('another key altogether');
-    const session = (await redis.hkeys('test:notes'))[0]!;
+    const { scope, content } = seen!.calls[0]!;
+    const { session } = scope;
     const { Queue } = await import('bullmq');
     const queue = new Queue(session, { connection: redis as never, prefix: 'test:q' });
-    const [job] = await queue.getJobs(['active']);
-    const scope = { kind: 'outcome', session, key: job!.id!, epoch: link.epoch, expiresAt: 0 } as const;
-    // A forged result, a forged assignment, the real assignment under another id, and a forged worker.
-    await redis.publish('test:inbox', JSON.stringify(wrong.sign(scope, '{"status":"completed"}')));
-    const forged = wrong.sign({ ...scope, kind: 'assignment', key: 'forged-1' }, job!.data.content);
-    await queue.add('call', forged, { jobId: 'forged-1' });
-    await queue.add('call', job!.data, { jobId: 'repeated-1' });
+    const outcome = JSON.stringify(wrong.sign({ ...scope, kind: 'outcome' }, '{"status":"completed"}'));
+    // Forged results, a forged assignment, the real assignment again, and a forged worker.
+    await redis.publish('test:inbox', `[${outcome}]`);
+    await redis.hset(`test:q:${session}:outcomes`, scope.key, outcome);
+    await queue.add('calls', { calls: [wrong.sign({ ...scope, key: 'forged-1' }, content)] });
+    await queue.add('calls', seen);
     const note = {
       name: 'evil',
       session: 'evil.1',
@@ -238,8 +248,8 @@ describe('somebody who can write to Redis but has no key', () => {
     await redis.hset('test:heard', 'evil.1', String(Date.now()));
 
     await expect.poll(() => notes.filter((text) => text.includes('evil.1')).length).toBe(1);
-    // Both jobs are refused, and removed by an inspection.
-    await expect.poll(async () => (await queue.getJobs()).map(({ id }) => id)).toEqual([job!.id]);
+    // Both jobs were taken, and nothing came of them.
+    await expect.poll(async () => (await queue.getJobs()).length).toBe(0);
     expect(link.workers).toEqual(['a']);
     expect(starts).toEqual([1]);
     finish();
