@@ -1,5 +1,4 @@
-import { defaultConfig, ParallelToolCoordinator } from '../../dist/index.js';
-import { ClusterWorker } from '../../dist/internals.js';
+import { ClusterWorker, defaultConfig, ParallelToolCoordinator } from '../../dist/internals.js';
 import { HOLD, NO_OP } from './tools.ts';
 
 const [settings, name, concurrency] = process.argv.slice(2) as [string, string, string];

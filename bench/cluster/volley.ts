@@ -2,8 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { defaultConfig, ParallelToolCoordinator } from '../../dist/index.js';
-import { ClusterCoordinator } from '../../dist/internals.js';
+import { ClusterCoordinator, defaultConfig, ParallelToolCoordinator } from '../../dist/internals.js';
 import { type OwnRedis, startRedis } from '../../scripts/start-redis.ts';
 import { startChildren, stopChildren } from './children.ts';
 import { type ClusterContestant, WORKERS } from './contestant.ts';
@@ -19,7 +18,12 @@ calls.register(NO_OP, HOLD);
 export const contestant: ClusterContestant = {
   async prepare(concurrency) {
     redis = await startRedis();
-    const settings = { url: redis.url, prefix: 'bench', key: 'only for this benchmark', artifacts: undefined };
+    const settings = {
+      url: redis.url,
+      prefix: 'bench',
+      key: 'only for this benchmark',
+      artifacts: undefined,
+    };
     const slots = String(concurrency / WORKERS);
     const argsOf = (index: number) => [JSON.stringify(settings), `w${index}`, slots];
     children = await startChildren('./volley-worker.ts', argsOf);

@@ -36,6 +36,7 @@ import {
   toolLabel,
   type WorkerOffer,
 } from './work.ts';
+import { WorkerPace } from './worker-pace.ts';
 
 export interface ClusterCoordinatorOptions {
   readonly placement?: PlacementRule;
@@ -80,6 +81,8 @@ export class ClusterCoordinator implements RemoteRunner {
   /** Outcomes that are removed together, by session. */
   private readonly over = new Map<string, string[]>();
   private deliveries = 0;
+  /** How fast each worker is, by session. */
+  private readonly paces = new Map<string, WorkerPace>();
   private tools: ParallelToolCoordinator | undefined;
   private readonly names = new Map<string, string>();
   private polls = 0;
@@ -238,12 +241,17 @@ export class ClusterCoordinator implements RemoteRunner {
       this.progressed(message);
       return;
     }
+    const changed = new Set<string>();
     for (const each of message) {
       const outcome = this.signer.open(each, 'outcome', undefined, this.serverNow);
       if (outcome?.scope.epoch !== this.epoch) continue;
       const { session, key } = outcome.scope;
-      this.protocol.received(session, key, JSON.parse(outcome.content) as RemoteOutcome);
+      const content = JSON.parse(outcome.content) as RemoteOutcome;
+      this.paces.get(session)?.note(content.durationMs);
+      changed.add(session);
+      this.protocol.received(session, key, content);
     }
+    for (const session of changed) this.updateSpare(session);
     this.obey();
   }
 
@@ -251,8 +259,9 @@ export class ClusterCoordinator implements RemoteRunner {
     const progress = this.signer.open(message, 'progress', undefined, this.serverNow);
     const call = progress === undefined ? undefined : this.pending.get(progress.scope.key);
     if (call === undefined || call.worker !== progress!.scope.session) return;
-    const { progress: share, step } = JSON.parse(progress!.content) as RemoteProgress;
-    if (share === undefined) call.task.report(step ?? '');
+    const { progress: share, step, hasBegun = false } = JSON.parse(progress!.content) as RemoteProgress;
+    if (hasBegun) call.task.began();
+    else if (share === undefined) call.task.report(step ?? '');
     else call.task.report(share, step);
   }
 
@@ -266,7 +275,10 @@ export class ClusterCoordinator implements RemoteRunner {
         this.enqueue(command.session, command.key);
         return;
       case 'cancel':
-        void this.sendCancel(command.session, command.key);
+        void this.send('cancel', command.session, command.key);
+        return;
+      case 'recall':
+        this.recall(command.session, command.key);
         return;
       case 'forget':
         this.forget(command.session, command.keys);
@@ -297,7 +309,9 @@ export class ClusterCoordinator implements RemoteRunner {
       return;
     }
     this.outbox.set(session, [key]);
-    setImmediate(() => this.flush(session));
+    // A single one has nobody to wait for.
+    if (this.protocol.open === 1) queueMicrotask(() => this.flush(session));
+    else setImmediate(() => this.flush(session));
   }
 
   private flush(session: string): void {
@@ -327,8 +341,15 @@ export class ClusterCoordinator implements RemoteRunner {
     return [this.signer.sign(scope, call.assignment)];
   }
 
-  private async sendCancel(session: string, key: string): Promise<void> {
-    const message = this.signer.sign(this.scope('cancel', session, key, 0), '');
+  /** Calls wait on the worker for longer than expected: it gets no more of them until its calls are short again. */
+  private recall(session: string, key: string): void {
+    this.paces.get(session)?.slowDown();
+    this.updateSpare(session);
+    void this.send('recall', session, key);
+  }
+
+  private async send(kind: 'cancel' | 'recall', session: string, key: string): Promise<void> {
+    const message = this.signer.sign(this.scope(kind, session, key, 0), '');
     await this.registry.redis
       .publish(this.registry.channelOf(session), JSON.stringify(message))
       .catch(() => {});
@@ -414,6 +435,7 @@ export class ClusterCoordinator implements RemoteRunner {
     this.tools?.engine.changeWorkers((placement) =>
       change === 'left' ? placement.leave(session) : placement.drain(session),
     );
+    this.paces.delete(session);
     if (change === 'left') this.options.notify?.(`Worker ${name} has left.`);
     else this.options.notify?.(`Worker ${name} finishes its calls and leaves.`);
   }
@@ -424,8 +446,16 @@ export class ClusterCoordinator implements RemoteRunner {
     const message = this.signer.open(parseMessage(text), 'note', session, this.serverNow);
     if (message === undefined || !this.protocol.isReady(session)) return;
     const { capacity, labels } = JSON.parse(message.content) as WorkerOffer;
+    this.paces.set(session, new WorkerPace(capacity.concurrency ?? 1));
     this.tools?.engine.changeWorkers((placement) => placement.join({ id: session, capacity, labels }));
     this.options.notify?.(`Worker ${this.names.get(session)} has joined.`);
+  }
+
+  private updateSpare(session: string): void {
+    const pace = this.paces.get(session);
+    const spare = pace?.newSpare();
+    if (spare !== undefined)
+      this.tools?.engine.changeWorkers((placement) => placement.setSpare(session, spare));
   }
 
   private settle(key: string, outcome: RemoteOutcome | undefined): void {
@@ -437,6 +467,8 @@ export class ClusterCoordinator implements RemoteRunner {
   private async valueOf(outcome: RemoteOutcome | undefined, worker: string): Promise<unknown> {
     if (outcome === undefined || outcome.status === 'lost') throw lost(this.names.get(worker) ?? worker);
     if (outcome.status === 'cancelled') throw new ToolFailure('The call was stopped.', { reason: 'error' });
+    if (outcome.status === 'returned')
+      throw new ToolFailure('The call was taken back before it began.', { reason: 'error', isLost: true });
     if (outcome.status === 'failed') throw failureOf(outcome);
     if (outcome.value === undefined) return undefined;
     const text = await this.artifacts.receive(outcome.value);
@@ -491,7 +523,7 @@ async function acquire(
 }
 
 function goneNote(session: string): WorkerNote {
-  return { name: session, session, beat: 0, epoch: 0, held: [], isDraining: true, isGone: true };
+  return { name: session, session, beat: 0, epoch: 0, held: [], waiting: [], isDraining: true, isGone: true };
 }
 
 function lost(worker: string): ToolFailure {

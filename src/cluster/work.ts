@@ -24,7 +24,12 @@ export interface Assignment {
 }
 
 /** How an attempt ended on a worker. */
-export type RemoteOutcome =
+export type RemoteOutcome = {
+  /** How long it ran. */
+  readonly durationMs?: number;
+} & RemoteEnd;
+
+type RemoteEnd =
   /** The value as JSON; undefined if the tool returned nothing. */
   | { readonly status: 'completed'; readonly value: Shipped | undefined }
   | {
@@ -34,6 +39,8 @@ export type RemoteOutcome =
       readonly error: { readonly name: string; readonly message: string; readonly code?: string };
     }
   | { readonly status: 'cancelled' }
+  /** It was taken back before it began. */
+  | { readonly status: 'returned' }
   /** The worker knows that it has ended, but no longer how. */
   | { readonly status: 'lost' };
 
@@ -46,6 +53,8 @@ export interface DeliveredCalls {
 export interface RemoteProgress {
   readonly progress: number | undefined;
   readonly step: string | undefined;
+  /** It has begun only now, after it waited for room. */
+  readonly hasBegun?: true;
 }
 
 /** The label under which a worker offers a tool. */

@@ -14,6 +14,8 @@ export interface ToolHost {
   /** Runs attempts. Each of them is `finished` in any case. */
   start(calls: readonly StartedCall[]): void;
   stop(key: string): void;
+  /** Stops an attempt if it has not begun. */
+  recall(key: string): void;
   /** There is a new coordinator, or the last one is gone. */
   notify(text: string): void;
   /** The worker has left the cluster. */
@@ -55,6 +57,7 @@ export class WorkerLink {
   /** Outcomes of the session that are not stored yet, each with its attempt. */
   private outbox: [string, string][] = [];
   private isReporting = false;
+  private waiting: readonly string[] = [];
   private consumer: Worker | undefined;
   private serverNow = 0;
   private timers: NodeJS.Timeout[] = [];
@@ -101,6 +104,11 @@ export class WorkerLink {
   progressed(key: string, progress: RemoteProgress): void {
     const message = JSON.stringify(this.sign('progress', key, JSON.stringify(progress)));
     void this.registry.redis.publish(this.registry.inbox, message).catch(() => {});
+  }
+
+  /** Takes note of the attempts that have waited for room for some time. */
+  waits(keys: readonly string[]): void {
+    this.waiting = keys;
   }
 
   /** Finishes what it holds and leaves. */
@@ -187,7 +195,7 @@ export class WorkerLink {
 
   private async writeNote() {
     const { name, offer } = this.options;
-    const note = this.protocol.nextNote();
+    const note = this.protocol.nextNote(this.waiting);
     const { session, epoch } = note;
     const [signedNote, signedOffer] = [note, offer].map((content) =>
       JSON.stringify(this.sign('note', '', JSON.stringify(content))),
@@ -198,10 +206,15 @@ export class WorkerLink {
 
   private heard(text: string): void {
     const { session } = this.protocol;
-    const message = this.signer.open(parseMessage(text), 'cancel', session, this.serverNow);
-    if (message === undefined) return;
-    this.protocol.cancel(session, message.scope.key);
-    this.obey();
+    const message = parseMessage(text);
+    const cancel = this.signer.open(message, 'cancel', session, this.serverNow);
+    if (cancel !== undefined) {
+      this.protocol.cancel(session, cancel.scope.key);
+      this.obey();
+      return;
+    }
+    const recall = this.signer.open(message, 'recall', session, this.serverNow);
+    if (recall !== undefined) this.host.recall(recall.scope.key);
   }
 
   /** Accepts the attempts of a job. */
@@ -235,7 +248,7 @@ export class WorkerLink {
     this.outbox.push([key, outcome]);
     if (this.isReporting) return;
     this.isReporting = true;
-    setImmediate(() => void this.flush());
+    queueMicrotask(() => void this.flush());
   }
 
   private async flush(): Promise<void> {

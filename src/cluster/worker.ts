@@ -12,7 +12,7 @@ import type { ProgressUpdate } from '../engine/updates.ts';
 import { scriptEntry } from '../runners/entry.ts';
 import { fromWireError, type WireError } from '../runners/wire-error.ts';
 import { Artifacts } from './artifacts.ts';
-import type { ProtocolTimes } from './protocol/messages.ts';
+import { DEFAULT_TIMES, type ProtocolTimes } from './protocol/messages.ts';
 import type { ClusterSettings } from './registry.ts';
 import { toolHash } from './tool-hash.ts';
 import {
@@ -30,6 +30,7 @@ export type LinkMessage =
   | { readonly type: 'failed'; readonly error: WireError }
   | { readonly type: 'start'; readonly calls: readonly StartedCall[] }
   | { readonly type: 'stop'; readonly key: string }
+  | { readonly type: 'recall'; readonly key: string }
   | { readonly type: 'note'; readonly text: string }
   | { readonly type: 'gone' };
 
@@ -37,6 +38,8 @@ export type LinkMessage =
 export type LinkRequest =
   | { readonly type: 'finished'; readonly calls: readonly FinishedCall[] }
   | { readonly type: 'progress'; readonly key: string; readonly progress: RemoteProgress }
+  /** The attempts that have waited for room for some time. */
+  | { readonly type: 'waiting'; readonly keys: readonly string[] }
   | { readonly type: 'drain' }
   | { readonly type: 'close' };
 
@@ -53,6 +56,16 @@ export interface ClusterWorkerOptions {
   readonly notify?: (text: string) => void;
 }
 
+interface RunningCall {
+  readonly controller: AbortController;
+  readonly acceptedAt: number;
+  /** 0 until there is room for it. */
+  begunAt: number;
+}
+
+/** An attempt that waited longer for room says when it begins, because its time limits count from there. */
+const NOTED_WAIT_MS = 20;
+
 const ENTRY = scriptEntry('./worker-thread', import.meta.url);
 
 /**
@@ -60,7 +73,9 @@ const ENTRY = scriptEntry('./worker-thread', import.meta.url);
  * coordinator wants.
  */
 export class ClusterWorker {
-  private readonly running = new Map<string, AbortController>();
+  private readonly running = new Map<string, RunningCall>();
+  private readonly timer: NodeJS.Timeout;
+  private isAnyWaiting = false;
   /** The attempt of each group of the engine. */
   private readonly keys = new Map<string, string>();
   /** Outcomes that go to the other thread together. */
@@ -78,6 +93,8 @@ export class ClusterWorker {
   ) {
     this.artifacts = new Artifacts(options.settings.artifacts);
     this.unlisten = options.tools.engine.progress.listen((update) => this.progressed(update));
+    const { beatMs } = options.times ?? DEFAULT_TIMES;
+    this.timer = setInterval(() => this.tellWaiting(beatMs), beatMs / 2);
     this.ended = new Promise((resolve) => thread.once('exit', resolve));
     this.gone = new Promise((resolve) => {
       this.leave = resolve;
@@ -95,6 +112,8 @@ export class ClusterWorker {
       await worker.ready();
     } catch (error) {
       await thread.terminate();
+      worker.unlisten();
+      clearInterval(worker.timer);
       await tools.close({ cancel: true });
       throw error;
     }
@@ -113,6 +132,7 @@ export class ClusterWorker {
     this.send({ type: 'close' });
     await this.ended;
     this.unlisten();
+    clearInterval(this.timer);
     await this.options.tools.close({ cancel: true });
   }
 
@@ -135,7 +155,10 @@ export class ClusterWorker {
             for (const call of message.calls) void this.run(call);
             return;
           case 'stop':
-            this.running.get(message.key)?.abort();
+            this.running.get(message.key)?.controller.abort();
+            return;
+          case 'recall':
+            this.recall(message.key);
             return;
           case 'note':
             this.options.notify?.(message.text);
@@ -148,23 +171,61 @@ export class ClusterWorker {
   }
 
   private async run({ key, assignment }: StartedCall): Promise<void> {
-    const controller = new AbortController();
-    this.running.set(key, controller);
-    const outcome = await this.outcomeOf(key, assignment, controller.signal).catch(failed);
+    const call: RunningCall = {
+      controller: new AbortController(),
+      acceptedAt: performance.now(),
+      begunAt: 0,
+    };
+    this.running.set(key, call);
+    const outcome = await this.outcomeOf(key, assignment, call.controller.signal).catch(failed);
     this.running.delete(key);
-    if (this.finished.push({ key, outcome }) > 1) return;
-    setImmediate(() => {
-      this.send({ type: 'finished', calls: this.finished });
-      this.finished = [];
-    });
+    const durationMs = call.begunAt === 0 ? 0 : performance.now() - call.begunAt;
+    const isFirst = this.finished.push({ key, outcome: { ...outcome, durationMs } }) === 1;
+    // The last one has nobody to wait for.
+    if (this.running.size === 0) this.flush();
+    else if (isFirst) setImmediate(() => this.flush());
+  }
+
+  private flush(): void {
+    if (this.finished.length === 0) return;
+    this.send({ type: 'finished', calls: this.finished });
+    this.finished = [];
   }
 
   private progressed(update: ProgressUpdate): void {
-    if (update.type !== 'progress' && update.type !== 'step') return;
-    const key = this.keys.get(update.group ?? '');
-    if (key === undefined) return;
-    const progress = update.type === 'progress' ? update.progress : undefined;
-    this.send({ type: 'progress', key, progress: { progress, step: update.step } });
+    const { type, group = '' } = update;
+    if (type !== 'started' && type !== 'progress' && type !== 'step') return;
+    const key = this.keys.get(group);
+    const call = key === undefined ? undefined : this.running.get(key);
+    if (key === undefined || call === undefined) return;
+    if (type !== 'started') {
+      const progress = type === 'progress' ? update.progress : undefined;
+      this.send({ type: 'progress', key, progress: { progress, step: update.step } });
+      return;
+    }
+    call.begunAt = performance.now();
+    if (call.begunAt - call.acceptedAt > NOTED_WAIT_MS)
+      this.send({
+        type: 'progress',
+        key,
+        progress: { progress: undefined, step: undefined, hasBegun: true },
+      });
+  }
+
+  /** An attempt that has not begun is given back. */
+  private recall(key: string): void {
+    const call = this.running.get(key);
+    if (call?.begunAt === 0) call.controller.abort();
+  }
+
+  private tellWaiting(afterMs: number): void {
+    const before = performance.now() - afterMs;
+    const keys: string[] = [];
+    for (const [key, { begunAt, acceptedAt }] of this.running)
+      if (begunAt === 0 && acceptedAt < before) keys.push(key);
+    if (keys.length === 0 && !this.isAnyWaiting) return;
+    this.isAnyWaiting = keys.length > 0;
+    this.send({ type: 'waiting', keys });
   }
 
   private async outcomeOf(
@@ -209,7 +270,7 @@ export class ClusterWorker {
         return { status: 'failed', reason: result.reason, retryable: name !== 'VolleyError', error };
       }
       default:
-        return { status: 'cancelled' };
+        return { status: result.attempts === 0 ? 'returned' : 'cancelled' };
     }
   }
 

@@ -4,6 +4,7 @@ import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { Signer } from '../../src/cluster/signature.ts';
 import type { DeliveredCalls } from '../../src/cluster/work.ts';
+import { defaultConfig } from '../../src/config/config.ts';
 import { defineTool } from '../../src/tools/define-tool.ts';
 import { OwnCluster } from './support/cluster.ts';
 
@@ -41,6 +42,11 @@ function heldTool(name = 'held') {
     for (const end of open.splice(0)) end();
   };
   return { tool, starts, stops, finish };
+}
+
+function oneSlot() {
+  const config = defaultConfig();
+  return { ...config, limits: { ...config.limits, maxConcurrency: 1 } };
 }
 
 describe('a cluster', () => {
@@ -189,6 +195,49 @@ describe('a cluster', () => {
     await drained;
   });
 
+  test('keeps short calls at hand on a worker, within its limits, and takes them back if they would wait', async () => {
+    let running = 0;
+    let most = 0;
+    let starts = 0;
+    let finish = () => {};
+    const held = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    const mixed = (name: string) =>
+      defineTool({
+        name: 'mixed',
+        resources: { cpu: 0, memoryMb: 0, io: 'none' },
+        run: async ({ isLong }: { isLong: boolean }) => {
+          most = Math.max(most, ++running);
+          starts++;
+          if (isLong) await held;
+          running--;
+          return name;
+        },
+      });
+    const one = { capacity: { concurrency: 1 }, config: oneSlot() };
+    await cluster.worker('a', [mixed('a')], one);
+    const { calls } = await cluster.coordinator([mixed('')]);
+    const list = (count: number, isLong: boolean) =>
+      Array.from({ length: count }, (_, index) => ({
+        id: `c${index}`,
+        name: 'mixed',
+        arguments: { isLong },
+        retry: { maxRetries: 0 },
+      }));
+    const short = await calls.executeParallel(list(200, false));
+    expect(short.filter(({ status }) => status === 'completed').length).toBe(200);
+    expect(most).toBe(1);
+    // They look as short as the others when they are assigned. Not idempotent: only one that did not begin may move.
+    const long = calls.executeParallel(list(2, true));
+    await vi.waitFor(() => expect(starts).toBe(201), { timeout: 60_000 });
+    await cluster.worker('b', [mixed('b')], one);
+    await vi.waitFor(() => expect(starts).toBe(202), { timeout: 60_000 });
+    finish();
+    const ends = await long;
+    expect(ends.map((end) => end.status === 'completed' && end.value).sort()).toEqual(['a', 'b']);
+  });
+
   test('is refused to a second coordinator while the first is at work', async () => {
     await cluster.coordinator([]);
     await expect(
@@ -211,23 +260,24 @@ describe('somebody who can write to Redis but has no key', () => {
       notify: (text) => notes.push(text),
     });
     const redis = new Redis(cluster.settings.url);
-    // It sees everything, also the data of the real assignment.
-    const monitor = await redis.monitor();
-    let seen: DeliveredCalls | undefined;
-    monitor.on('monitor', (_, args: string[]) => {
-      const data = args.find((arg) => arg.startsWith('{"calls":'));
-      if (data !== undefined) seen = JSON.parse(data);
-    });
+    const session = (await redis.hkeys('test:notes'))[0]!;
+    const { Queue } = await import('bullmq');
+    const queue = new Queue(session, { connection: redis as never, prefix: 'test:q' });
+    // It sees everything, also the real assignment.
+    await queue.pause();
     const real = calls.executeSingle({ name: 'held', arguments: { value: 1 } });
+    let seen: DeliveredCalls | undefined;
+    await expect
+      .poll(async () => {
+        seen = (await queue.getJobs(['wait']))[0]?.data;
+        return seen?.calls.length;
+      })
+      .toBe(1);
+    await queue.resume();
     await vi.waitFor(() => expect(starts).toEqual([1]), { timeout: 60_000 });
-    await expect.poll(() => seen?.calls.length).toBe(1);
-    monitor.disconnect();
 
     const wrong = new Signer('another key altogether');
     const { scope, content } = seen!.calls[0]!;
-    const { session } = scope;
-    const { Queue } = await import('bullmq');
-    const queue = new Queue(session, { connection: redis as never, prefix: 'test:q' });
     const outcome = JSON.stringify(wrong.sign({ ...scope, kind: 'outcome' }, '{"status":"completed"}'));
     // Forged results, a forged assignment, the real assignment again, and a forged worker.
     await redis.publish('test:inbox', `[${outcome}]`);

@@ -6,6 +6,8 @@ export type CoordinatorCommand<O, N extends WorkerNote = WorkerNote> =
   | { readonly type: 'enqueue'; readonly session: string; readonly key: string }
   /** Send a request to stop the attempt. */
   | { readonly type: 'cancel'; readonly session: string; readonly key: string }
+  /** Send a request to give the attempt back, if it has not begun. It ends with an outcome that says so. */
+  | { readonly type: 'recall'; readonly session: string; readonly key: string }
   /** Remove the stored outcomes of attempts that are over. */
   | { readonly type: 'forget'; readonly session: string; readonly keys: readonly string[] }
   /** Read what the server has about the session, then call `inspected`. */
@@ -208,6 +210,8 @@ export class CoordinatorProtocol<O, N extends WorkerNote = WorkerNote> {
     } else if (note.beat > known.note.beat) {
       known.note = note;
       known.heardAt = now;
+      for (const key of note.waiting)
+        if (this.isFrom(id, key)) this.commands.push({ type: 'recall', session: id, key });
     }
   }
 

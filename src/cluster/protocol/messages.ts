@@ -14,6 +14,8 @@ export interface WorkerNote {
   readonly epoch: number;
   /** The attempts that it runs, that have not stopped yet, or whose outcome is not stored yet, of any session and epoch. */
   readonly held: readonly string[];
+  /** Those of them that have waited for room for some time. The coordinator takes them back. */
+  readonly waiting: readonly string[];
   /** Takes no new work and leaves when it holds none. */
   readonly isDraining: boolean;
   /** Has stopped: it holds nothing and will not come back under this session. */

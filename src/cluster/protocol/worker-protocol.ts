@@ -53,10 +53,11 @@ export class WorkerProtocol<O> {
     return this.held.size;
   }
 
-  /** The note for the next heartbeat. Only one heartbeat may be under way. */
-  nextNote(): WorkerNote {
+  /** The note for the next heartbeat, with the attempts that wait for room. Only one heartbeat may be under way. */
+  nextNote(waiting: readonly string[]): WorkerNote {
     const { name, session, epoch, isDraining, isGone } = this;
-    return { name, session, beat: ++this.beat, epoch, held: [...this.held.keys()], isDraining, isGone };
+    const held = [...this.held.keys()];
+    return { name, session, beat: ++this.beat, epoch, held, waiting, isDraining, isGone };
   }
 
   /** Handles the answer to a heartbeat. The lease counts from the moment it was sent. */

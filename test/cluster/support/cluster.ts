@@ -37,7 +37,7 @@ export class OwnCluster {
     tools: readonly Tool[],
     rest: Partial<ClusterWorkerOptions> = {},
   ): Promise<ClusterWorker> {
-    const config = defaultConfig(this.folder);
+    const config = rest.config ?? defaultConfig(this.folder);
     const own = new ParallelToolCoordinator({ config });
     own.register(...tools);
     const worker = await ClusterWorker.join({

@@ -17,7 +17,9 @@ import { type Random, seededRandom } from '../../../src/core/random.ts';
 
 export type Outcome =
   | { readonly kind: 'completed'; readonly key: string; readonly run: number }
-  | { readonly kind: 'cancelled' };
+  | { readonly kind: 'cancelled' }
+  /** It was taken back before it began. */
+  | { readonly kind: 'returned' };
 
 /** The two machines. A test replaces one by a broken one. */
 export interface Machines {
@@ -46,6 +48,10 @@ const SETTLED_BY_MS = 160_000;
 const FORGOTTEN_MS = 1000;
 /** How many attempts a worker runs at once. */
 const SLOTS = 2;
+/** How many attempts may wait on a worker. */
+const SPARE = 2;
+/** A worker names attempts that have waited longer. */
+const WAITING_MS = 1000;
 
 /** Attempts that travel together. */
 interface SimulatedJob {
@@ -296,8 +302,11 @@ export class ClusterSimulation {
       throw new Violation(`${key} ended, but ${task.id} is ${task.status} with ${task.key}`);
     if (outcome?.kind === 'completed' && (outcome.key !== key || !this.begun.has(key)))
       throw new Violation(`${key} got the result of ${outcome.key}`);
+    if (outcome?.kind === 'returned' && this.begun.has(key))
+      throw new Violation(`${key} was given back, but it ran`);
     task.key = undefined;
-    if (outcome?.kind === 'completed') task.status = 'completed';
+    if (outcome?.kind === 'returned' && !task.wantsCancel) task.status = 'open';
+    else if (outcome?.kind === 'completed') task.status = 'completed';
     else if (task.wantsCancel) task.status = 'cancelled';
     else if (outcome?.kind === 'cancelled') throw new Violation(`${key} was cancelled, but nobody asked`);
     else task.status = task.isIdempotent ? 'open' : 'failed';
@@ -432,6 +441,8 @@ class SimulatedWorker {
   private isUp = false;
   private sessions = 0;
   private isTaking = false;
+  /** The attempts that wait for room, with the time they were accepted. */
+  private readonly waiting = new Map<string, { readonly session: string; readonly since: number }>();
   /** Outcomes that are stored together, by session. */
   private outbox = new Map<string, StoredOutcome<Outcome>[]>();
 
@@ -457,6 +468,7 @@ class SimulatedWorker {
     this.party.generation++;
     this.running.clear();
     this.isTaking = false;
+    this.waiting.clear();
     this.outbox = new Map();
     this.world.after(this.world.random() * 6000, () => this.ensureStarted());
   }
@@ -506,7 +518,8 @@ class SimulatedWorker {
   private sendBeat(): void {
     const { machine, world, party } = this;
     if (machine.isDraining && machine.open === 0) machine.isGone = true;
-    const note = machine.nextNote();
+    const isLong = ([, { since }]: [string, { since: number }]) => since + WAITING_MS < world.now;
+    const note = machine.nextNote([...this.waiting].filter(isLong).map(([key]) => key));
     const sentAt = world.now;
     const { generation } = party;
     world.ask(
@@ -572,12 +585,10 @@ class SimulatedWorker {
     const delivery = machine.delivered(session, key, epoch);
     this.obey();
     switch (delivery.type) {
-      case 'start': {
-        const run = world.began(this, key);
-        const { generation } = this.party;
-        this.finishLater(generation, run, run.task.durationMs, session);
+      case 'start':
+        this.waiting.set(key, { session, since: world.now });
+        this.startNext();
         return;
-      }
       case 'join':
         return;
       case 'answer':
@@ -586,6 +597,25 @@ class SimulatedWorker {
       case 'refuse':
         if (delivery.why === 'cancelled') this.report(session, key, { kind: 'cancelled' });
     }
+  }
+
+  /** Starts what waits while there is room. */
+  private startNext(): void {
+    for (const [key, { session }] of this.waiting) {
+      if (this.running.size >= this.capacity) return;
+      this.waiting.delete(key);
+      const run = this.world.began(this, key);
+      this.finishLater(this.party.generation, run, run.task.durationMs, session);
+    }
+  }
+
+  /** Gives back an attempt that has not begun. */
+  recall(key: string): void {
+    const session = this.waiting.get(key)?.session;
+    if (!this.isUp || session === undefined) return;
+    this.waiting.delete(key);
+    const outcome: Outcome = { kind: 'returned' };
+    if (this.machine.finished(key, outcome)) this.report(session, key, outcome);
   }
 
   private finishLater(generation: number, run: Run, delayMs: number, session: string): void {
@@ -601,6 +631,7 @@ class SimulatedWorker {
         ? { kind: 'cancelled' }
         : { kind: 'completed', key: run.key, run: run.number };
       if (this.machine.finished(run.key, outcome)) this.report(session, run.key, outcome);
+      this.startNext();
     });
   }
 
@@ -643,6 +674,7 @@ class SimulatedWorker {
   private obey(): void {
     for (const command of this.machine.takeCommands()) {
       if (command.type === 'rejoin') continue;
+      this.recall(command.key);
       const run = this.running.get(command.key);
       if (run === undefined || run.isStopping) continue;
       run.isStopping = true;
@@ -771,7 +803,7 @@ class SimulatedCoordinator {
     if (machine === undefined) return;
     for (const { session } of machine.workers) {
       if (!machine.isReady(session)) continue;
-      while (this.countOn(session) < SLOTS) {
+      while (this.countOn(session) < SLOTS + SPARE) {
         const task = world.nextOpen(machine.epoch);
         if (task === undefined) return;
         task.attempts++;
@@ -810,6 +842,9 @@ class SimulatedCoordinator {
           break;
         case 'cancel':
           world.toWorker(party, command.session, (worker) => worker.cancel(command.session, command.key));
+          break;
+        case 'recall':
+          world.toWorker(party, command.session, (worker) => worker.recall(command.key));
           break;
         case 'forget':
           world.ask(
@@ -912,7 +947,7 @@ class SimulatedCoordinator {
 }
 
 function goneNote(session: string): WorkerNote {
-  return { name: '', session, beat: 0, epoch: 0, held: [], isDraining: true, isGone: true };
+  return { name: '', session, beat: 0, epoch: 0, held: [], waiting: [], isDraining: true, isGone: true };
 }
 
 function outcomesOf(server: ServerState, session: string): StoredOutcome<Outcome>[] {
