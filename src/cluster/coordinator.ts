@@ -4,7 +4,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { ParallelToolCoordinator } from '../coordinator/coordinator.ts';
-import type { RemoteCall, RemoteRunner } from '../coordinator/remote-runner.ts';
+import type {
+  RemoteCall,
+  RemoteRunner,
+  WorkerDirectory,
+  WorkerStatus,
+} from '../coordinator/remote-runner.ts';
 import { VolleyError } from '../core/errors.ts';
 import type { Labels } from '../core/labels.ts';
 import { type PlacementRule, WorkerPlacement } from '../core/placement.ts';
@@ -46,6 +51,7 @@ export interface ClusterCoordinatorOptions {
 }
 
 interface PendingCall {
+  readonly toolName: string;
   readonly assignment: string;
   readonly task: RunnerTask;
   readonly worker: string;
@@ -69,7 +75,7 @@ const FORGET_MS = 20;
  * The coordinator of a cluster: carries out the commands of {@link CoordinatorProtocol} on Redis, tells the engine which
  * workers there are, and runs attempts on them. It never runs tools itself.
  */
-export class ClusterCoordinator implements RemoteRunner {
+export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
   private readonly protocol: CoordinatorProtocol<RemoteOutcome>;
   private readonly signer: Signer;
   private readonly artifacts: Artifacts;
@@ -85,6 +91,10 @@ export class ClusterCoordinator implements RemoteRunner {
   private readonly paces = new Map<string, WorkerPace>();
   private tools: ParallelToolCoordinator | undefined;
   private readonly names = new Map<string, string>();
+  private readonly placement: WorkerPlacement;
+  /** What the workers that have joined offer, by session. */
+  private readonly offers = new Map<string, WorkerOffer>();
+  private readonly ended = new Map<string, Record<'completed' | 'failed' | 'cancelled', number>>();
   private polls = 0;
   private serverNow = 0;
   private serials = 0;
@@ -103,6 +113,7 @@ export class ClusterCoordinator implements RemoteRunner {
     private readonly options: ClusterCoordinatorOptions,
   ) {
     this.protocol = new CoordinatorProtocol(epoch, times, performance.now());
+    this.placement = new WorkerPlacement(options.placement);
     this.signer = new Signer(settings.key);
     this.artifacts = new Artifacts(settings.artifacts);
   }
@@ -132,7 +143,7 @@ export class ClusterCoordinator implements RemoteRunner {
   /** Lets a coordinator of tools place its calls on the workers. */
   attach(tools: ParallelToolCoordinator): void {
     this.tools = tools;
-    tools.useRemote(this, new WorkerPlacement(this.options.placement));
+    tools.useRemote(this, this.placement);
   }
 
   labelsFor(tool: Tool): Labels {
@@ -150,7 +161,7 @@ export class ClusterCoordinator implements RemoteRunner {
     const assignment: Assignment = { toolName, input: shipped, needs };
     try {
       const outcome = await new Promise<RemoteOutcome | undefined>((settle) => {
-        this.pending.set(key, { assignment: JSON.stringify(assignment), task, worker, settle });
+        this.pending.set(key, { toolName, assignment: JSON.stringify(assignment), task, worker, settle });
         this.protocol.assign(key, worker);
         this.obey();
         task.onStop?.(() => {
@@ -169,6 +180,38 @@ export class ClusterCoordinator implements RemoteRunner {
     return this.protocol.workers
       .filter(({ session }) => this.protocol.isReady(session))
       .map(({ name }) => name);
+  }
+
+  list(): WorkerStatus[] {
+    const now = performance.now();
+    const calls = new Map<string, PendingCall[]>();
+    for (const call of this.pending.values())
+      calls.set(call.worker, [...(calls.get(call.worker) ?? []), call]);
+    const found = this.protocol.overview.flatMap(({ note: { session, name }, state, heardAt }) => {
+      const offer = this.offers.get(session);
+      if (offer === undefined) return [];
+      const { host, pid, version, labels } = offer;
+      const isOwn = ([label]: [string, unknown]) => label !== 'worker' && !label.startsWith(toolLabel(''));
+      return [
+        {
+          ...{ name, state, host, pid, version },
+          labels: Object.fromEntries(Object.entries(labels).filter(isOwn)),
+          tools: Object.keys(labels).filter((label) => label.startsWith(toolLabel(''))).length,
+          lastHeardMs: Math.max(0, now - heardAt),
+          use: this.placement.use(session),
+          spare: this.placement.workers.get(session)?.spare ?? 0,
+          calls: (calls.get(session) ?? []).map(({ task, toolName }) => ({ id: task.id, toolName })),
+          ended: this.ended.get(session)!,
+        },
+      ];
+    });
+    return found.sort((a, b) => a.name.localeCompare(b.name));
+  }
+
+  async drain(name: string): Promise<boolean> {
+    if (!this.list().some((worker) => worker.name === name)) return false;
+    await this.registry.setDraining(name, true);
+    return true;
   }
 
   /** Waits for the first worker, up to a limit. */
@@ -436,6 +479,10 @@ export class ClusterCoordinator implements RemoteRunner {
       change === 'left' ? placement.leave(session) : placement.drain(session),
     );
     this.paces.delete(session);
+    if (change === 'left') {
+      this.offers.delete(session);
+      this.ended.delete(session);
+    }
     if (change === 'left') this.options.notify?.(`Worker ${name} has left.`);
     else this.options.notify?.(`Worker ${name} finishes its calls and leaves.`);
   }
@@ -445,7 +492,10 @@ export class ClusterCoordinator implements RemoteRunner {
     const text = await this.registry.offer(session).catch(() => null);
     const message = this.signer.open(parseMessage(text), 'note', session, this.serverNow);
     if (message === undefined || !this.protocol.isReady(session)) return;
-    const { capacity, labels } = JSON.parse(message.content) as WorkerOffer;
+    const offer = JSON.parse(message.content) as WorkerOffer;
+    const { capacity, labels } = offer;
+    this.offers.set(session, offer);
+    this.ended.set(session, { completed: 0, failed: 0, cancelled: 0 });
     this.paces.set(session, new WorkerPace(capacity.concurrency ?? 1));
     this.tools?.engine.changeWorkers((placement) => placement.join({ id: session, capacity, labels }));
     this.options.notify?.(`Worker ${this.names.get(session)} has joined.`);
@@ -460,8 +510,13 @@ export class ClusterCoordinator implements RemoteRunner {
 
   private settle(key: string, outcome: RemoteOutcome | undefined): void {
     const call = this.pending.get(key);
+    if (call === undefined) return;
     this.pending.delete(key);
-    call?.settle(outcome);
+    const ended = this.ended.get(call.worker);
+    const { status } = outcome ?? {};
+    if (ended !== undefined && (status === 'completed' || status === 'failed' || status === 'cancelled'))
+      ended[status]++;
+    call.settle(outcome);
   }
 
   private async valueOf(outcome: RemoteOutcome | undefined, worker: string): Promise<unknown> {

@@ -77,7 +77,7 @@ export class WorkerPlacement {
   }
 
   /** Call it before a worker joins. */
-  use(accounts: ResourceAccounts): void {
+  useAccounts(accounts: ResourceAccounts): void {
     this.accounts = accounts;
   }
 
@@ -124,6 +124,18 @@ export class WorkerPlacement {
   setSpare(id: string, spare: number): void {
     const worker = this.workers.get(id);
     if (worker !== undefined) worker.spare = spare;
+  }
+
+  /** What a worker offers of each limited resource, and what is placed on it. */
+  use(id: string): { readonly name: ResourceName; readonly used: number; readonly limit: number }[] {
+    const worker = this.workers.get(id);
+    if (worker === undefined) return [];
+    return this.accounts.names.all.flatMap((name, index) => {
+      const limit = limitOf(worker, index) / SCALE;
+      return limit > 0 && Number.isFinite(limit)
+        ? [{ name, used: usedOf(worker, index) / SCALE, limit }]
+        : [];
+    });
   }
 
   /** Removes a worker. The shell fails what ran on it. */

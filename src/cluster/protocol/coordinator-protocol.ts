@@ -29,10 +29,12 @@ interface Assignment {
   missingSince: number | undefined;
 }
 
+/** Joining until the worker has seen this epoch and nothing of earlier work is left on it. */
+type SessionState = 'joining' | 'ready' | 'draining' | 'lost';
+
 interface Session<N> {
   note: N;
-  /** Joining until the worker has seen this epoch and nothing of earlier work is left on it. */
-  state: 'joining' | 'ready' | 'draining' | 'lost';
+  state: SessionState;
   heardAt: number;
   inspectedAt: number;
   readonly keys: Set<string>;
@@ -78,6 +80,11 @@ export class CoordinatorProtocol<O, N extends WorkerNote = WorkerNote> {
 
   get workers(): N[] {
     return Array.from(this.sessions.values(), ({ note }) => note);
+  }
+
+  /** All sessions, with their state and the time they were last heard. */
+  get overview(): { readonly note: N; readonly state: SessionState; readonly heardAt: number }[] {
+    return [...this.sessions.values()];
   }
 
   /** Whether a session may get work. */
