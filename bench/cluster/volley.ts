@@ -22,6 +22,7 @@ export const contestant: ClusterContestant = {
       url: redis.url,
       prefix: 'bench',
       key: 'only for this benchmark',
+      share: 'none',
       artifacts: undefined,
     };
     const slots = String(concurrency / WORKERS);

@@ -38,7 +38,9 @@ import {
   type DeliveredCalls,
   type RemoteOutcome,
   type RemoteProgress,
+  SHARE_LABEL,
   toolLabel,
+  usesFiles,
   type WorkerOffer,
 } from './work.ts';
 import { WorkerPace } from './worker-pace.ts';
@@ -92,6 +94,7 @@ export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
   private tools: ParallelToolCoordinator | undefined;
   private readonly names = new Map<string, string>();
   private readonly placement: WorkerPlacement;
+  private readonly share: string;
   /** What the workers that have joined offer, by session. */
   private readonly offers = new Map<string, WorkerOffer>();
   private readonly ended = new Map<string, Record<'completed' | 'failed' | 'cancelled', number>>();
@@ -113,6 +116,7 @@ export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
     private readonly options: ClusterCoordinatorOptions,
   ) {
     this.protocol = new CoordinatorProtocol(epoch, times, performance.now());
+    this.share = settings.share;
     this.placement = new WorkerPlacement(options.placement);
     this.signer = new Signer(settings.key);
     this.artifacts = new Artifacts(settings.artifacts);
@@ -149,7 +153,10 @@ export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
   labelsFor(tool: Tool): Labels {
     let labels = this.hashes.get(tool);
     if (labels === undefined) {
-      labels = { [toolLabel(tool.name)]: toolHash(tool) };
+      labels = {
+        [toolLabel(tool.name)]: toolHash(tool),
+        ...(usesFiles(tool) && { [SHARE_LABEL]: this.share }),
+      };
       this.hashes.set(tool, labels);
     }
     return labels;
@@ -191,7 +198,8 @@ export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
       const offer = this.offers.get(session);
       if (offer === undefined) return [];
       const { host, pid, version, labels } = offer;
-      const isOwn = ([label]: [string, unknown]) => label !== 'worker' && !label.startsWith(toolLabel(''));
+      const isOwn = ([label]: [string, unknown]) =>
+        label !== 'worker' && label !== SHARE_LABEL && !label.startsWith(toolLabel(''));
       return [
         {
           ...{ name, state, host, pid, version },

@@ -11,6 +11,8 @@ export interface ClusterSettings {
   readonly prefix: string;
   /** The secret with which messages are signed. */
   readonly key: string;
+  /** Which files this machine has. Calls of tools that use files run only where it is the same. */
+  readonly share: string;
   /** A folder that coordinator and workers share, for what is too large for the queue. */
   readonly artifacts: string | undefined;
 }

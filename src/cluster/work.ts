@@ -2,6 +2,7 @@ import type { ResourceRequirements } from '../core/demand.ts';
 import type { FailureReason } from '../core/failure.ts';
 import type { Labels } from '../core/labels.ts';
 import type { WorkerSpec } from '../core/placement.ts';
+import type { Tool } from '../tools/tool.ts';
 import type { Shipped } from './artifacts.ts';
 import type { SignedMessage } from './signature.ts';
 
@@ -60,4 +61,21 @@ export interface RemoteProgress {
 /** The label under which a worker offers a tool. */
 export function toolLabel(name: string): string {
   return `tool.${name}`;
+}
+
+/** The label with which a worker says which files it has. */
+export const SHARE_LABEL = 'share';
+
+const FILE_TOOLS: ReadonlySet<string> = new Set([
+  'read_file',
+  'write_file',
+  'list_directory',
+  'search_files',
+  'code_analyzer_tool',
+  'shell',
+]);
+
+/** Whether a tool is known to use files: those of Volley that do, and those that declare what they read. */
+export function usesFiles({ name, cache }: Pick<Tool, 'name' | 'cache'>): boolean {
+  return cache !== undefined || FILE_TOOLS.has(name);
 }

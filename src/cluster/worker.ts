@@ -19,6 +19,7 @@ import {
   type Assignment,
   type RemoteOutcome,
   type RemoteProgress,
+  SHARE_LABEL,
   toolLabel,
   type WorkerOffer,
 } from './work.ts';
@@ -292,12 +293,19 @@ function failed(error: unknown): RemoteOutcome {
   };
 }
 
-function offerOf({ tools, config, name, labels = {}, capacity = {} }: ClusterWorkerOptions): WorkerOffer {
+function offerOf({
+  settings,
+  tools,
+  config,
+  name,
+  labels = {},
+  capacity = {},
+}: ClusterWorkerOptions): WorkerOffer {
   const { maxConcurrency, limits, resources } = config.limits;
   const offered = tools.portableTools().map((tool) => [toolLabel(tool.name), toolHash(tool)]);
   return {
     capacity: { ...limits, concurrency: maxConcurrency, resources, ...capacity },
-    labels: { ...labels, worker: name, ...Object.fromEntries(offered) },
+    labels: { ...labels, worker: name, [SHARE_LABEL]: settings.share, ...Object.fromEntries(offered) },
     version: packageVersion(),
     host: hostname(),
     pid: process.pid,

@@ -177,6 +177,35 @@ describe('a cluster', () => {
     expect(await result).toMatchObject({ value: { doubled: 2 } });
   });
 
+  test('gives a call that uses files only to workers that have the same files', async () => {
+    const reading = defineTool({
+      name: 'reading',
+      readOnly: true,
+      cache: () => ({ files: [] }),
+      run: ({ from }: { from?: string }) => from ?? 'read',
+    });
+    const settings = { ...cluster.settings, share: 'other files' };
+    await cluster.worker('a', [reading, double], { settings });
+    const { cluster: link, calls } = await cluster.coordinator([reading, double]);
+    await vi.waitFor(() => expect(link.workers).toEqual(['a']), { timeout: 60_000 });
+    expect(await calls.executeSingle({ name: 'double', arguments: { value: 1 } })).toMatchObject({
+      value: { doubled: 2 },
+    });
+    let group = '';
+    const reads = calls.executeParallel([{ id: 'c', name: 'reading', arguments: {} }], {
+      onGroup: (name) => (group = name),
+    });
+    await vi.waitFor(() =>
+      expect(calls.engine.explain(`${group}/c`)).toMatchObject({ shortage: { label: 'share' } }),
+    );
+    await cluster.worker('b', [reading]);
+    expect(await reads).toMatchObject([{ status: 'completed' }]);
+    expect(link.list().map(({ name, ended }) => [name, ended.completed])).toEqual([
+      ['a', 1],
+      ['b', 1],
+    ]);
+  });
+
   test('lets a draining worker finish its calls and gives it no others', async () => {
     const first = heldTool();
     const second = heldTool();

@@ -1,3 +1,6 @@
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import type { ClusterCoordinator } from '../../cluster/coordinator.ts';
 import type { ClusterSettings } from '../../cluster/registry.ts';
 import type { VolleyConfig } from '../../config/config.ts';
@@ -15,7 +18,7 @@ const FIRST_WORKER_MS = 3000;
 
 /** Where the cluster is. Throws if a setting is missing. */
 export function clusterSettings(
-  { cluster }: Pick<VolleyConfig, 'cluster'>,
+  { cluster, folder }: Pick<VolleyConfig, 'cluster' | 'folder'>,
   given: string | undefined,
   { env }: Pick<Io, 'env'>,
 ): ClusterSettings {
@@ -37,7 +40,26 @@ export function clusterSettings(
       'CLUSTER_KEY_MISSING',
       `Set ${CLUSTER_KEY_VARIABLE} to a secret of at least ${MIN_KEY_LENGTH} characters, the same on all machines of the cluster.`,
     );
-  return { url, prefix: cluster.prefix, key, artifacts: cluster.artifacts };
+  const share = cluster.share ?? shareId(folder);
+  return { url, prefix: cluster.prefix, key, artifacts: cluster.artifacts, share };
+}
+
+/** A random id in the folder itself: who finds the same one sees the same files. */
+function shareId(folder: string): string {
+  const file = join(folder, '.volley', 'share-id');
+  try {
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, randomBytes(16).toString('hex'), { flag: 'wx', mode: 0o644 });
+  } catch {
+    // It is there already, or this machine may only read.
+  }
+  try {
+    const id = readFileSync(file, 'utf8').trim();
+    if (/^[\da-f]{32}$/.test(id)) return id;
+  } catch {
+    // Nobody can share what has no id.
+  }
+  return randomBytes(16).toString('hex');
 }
 
 /** Becomes the coordinator of the workers. */

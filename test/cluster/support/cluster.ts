@@ -29,7 +29,7 @@ export class OwnCluster {
 
   get settings(): ClusterSettings {
     const artifacts = join(this.folder, 'artifacts');
-    return { url: this.redis.url, prefix: 'test', key: 'a key for tests only', artifacts };
+    return { url: this.redis.url, prefix: 'test', key: 'a key for tests only', share: 'files', artifacts };
   }
 
   async worker(

@@ -13,8 +13,8 @@ type Worker = Workers['workers'][number];
 const SHOWN_CALLS = 8;
 
 const NAMES: Readonly<Record<string, string>> = {
-  concurrency: 'calls at once',
-  ...Object.fromEntries(RESOURCE_TABLE.map(({ wireNeed, label }) => [wireNeed, label.toLowerCase()])),
+  concurrency: 'Calls at once',
+  ...Object.fromEntries(RESOURCE_TABLE.map(({ wireNeed, label }) => [wireNeed, label])),
 };
 
 /** One worker: its state, its use, and the calls that it has. */
