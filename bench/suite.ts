@@ -3,6 +3,7 @@ import { items } from './batch/items-scenario.ts';
 import { batch } from './batch/scenario.ts';
 import { largeBatch } from './batch/store-scenario.ts';
 import { cli } from './cli/scenario.ts';
+import { cluster } from './cluster/scenario.ts';
 import { eventLoop } from './event-loop/scenario.ts';
 import { graph } from './graph/scenario.ts';
 import { featureGrowth } from './growth/features.ts';
@@ -41,6 +42,7 @@ export const SCENARIOS: readonly Scenario[] = [
   largeBatch,
   batchGrowth,
   items,
+  cluster,
   sse,
   http,
   mcp,

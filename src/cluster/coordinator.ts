@@ -1,10 +1,15 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Job, Queue } from 'bullmq';
+import type { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { ParallelToolCoordinator } from '../coordinator/coordinator.ts';
-import type { RemoteCall, RemoteRunner } from '../coordinator/remote-runner.ts';
+import type {
+  RemoteCall,
+  RemoteRunner,
+  WorkerDirectory,
+  WorkerStatus,
+} from '../coordinator/remote-runner.ts';
 import { VolleyError } from '../core/errors.ts';
 import type { Labels } from '../core/labels.ts';
 import { type PlacementRule, WorkerPlacement } from '../core/placement.ts';
@@ -15,8 +20,8 @@ import { Artifacts } from './artifacts.ts';
 import { type CoordinatorCommand, CoordinatorProtocol } from './protocol/coordinator-protocol.ts';
 import {
   DEFAULT_TIMES,
-  type InspectedJob,
   type ProtocolTimes,
+  type StoredOutcome,
   type WorkerNote,
 } from './protocol/messages.ts';
 import {
@@ -26,15 +31,19 @@ import {
   type RegistryEntry,
   serverWarnings,
 } from './registry.ts';
-import { type MessageScope, parseMessage, Signer } from './signature.ts';
+import { type MessageScope, parseMessage, type SignedMessage, Signer } from './signature.ts';
 import { toolHash } from './tool-hash.ts';
 import {
   type Assignment,
+  type DeliveredCalls,
   type RemoteOutcome,
   type RemoteProgress,
+  SHARE_LABEL,
   toolLabel,
+  usesFiles,
   type WorkerOffer,
 } from './work.ts';
+import { WorkerPace } from './worker-pace.ts';
 
 export interface ClusterCoordinatorOptions {
   readonly placement?: PlacementRule;
@@ -43,14 +52,12 @@ export interface ClusterCoordinatorOptions {
   readonly notify?: (text: string) => void;
 }
 
-/** `lost`: the job is over, but nobody knows how it ended. */
-type JobOutcome = RemoteOutcome | 'lost';
-
 interface PendingCall {
+  readonly toolName: string;
   readonly assignment: string;
   readonly task: RunnerTask;
   readonly worker: string;
-  settle(outcome: JobOutcome | undefined): void;
+  settle(outcome: RemoteOutcome | undefined): void;
 }
 
 /** How long an assignment is valid, by the clock of the server. It is normally taken within milliseconds. */
@@ -60,23 +67,37 @@ const ORPHANS_EVERY = 60;
 /** The most jobs of one queue that are listed. A worker has fewer slots. */
 const MAX_LISTED = 10_000;
 const LOOK_MS = 50;
-const JOB_OPTIONS = { attempts: 1, removeOnComplete: false, removeOnFail: false };
+const JOB_OPTIONS = { attempts: 1, removeOnComplete: true, removeOnFail: true };
+/** The most attempts that travel in one job, so that a worker starts the first ones soon. */
+const MAX_TOGETHER = 64;
+/** How long outcomes that are over may stay on the server, so that many are removed at once. */
+const FORGET_MS = 20;
 
 /**
  * The coordinator of a cluster: carries out the commands of {@link CoordinatorProtocol} on Redis, tells the engine which
  * workers there are, and runs attempts on them. It never runs tools itself.
  */
-export class ClusterCoordinator implements RemoteRunner {
-  private readonly protocol: CoordinatorProtocol<JobOutcome>;
+export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
+  private readonly protocol: CoordinatorProtocol<RemoteOutcome>;
   private readonly signer: Signer;
   private readonly artifacts: Artifacts;
   private readonly queues = new Map<string, Queue>();
   private readonly pending = new Map<string, PendingCall>();
   private readonly hashes = new WeakMap<Tool, Labels>();
-  /** Assignments that go to a queue together, by session. */
-  private outbox = new Map<string, string[]>();
+  /** Attempts that go to a queue together, by session. */
+  private readonly outbox = new Map<string, string[]>();
+  /** Outcomes that are removed together, by session. */
+  private readonly over = new Map<string, string[]>();
+  private deliveries = 0;
+  /** How fast each worker is, by session. */
+  private readonly paces = new Map<string, WorkerPace>();
   private tools: ParallelToolCoordinator | undefined;
   private readonly names = new Map<string, string>();
+  private readonly placement: WorkerPlacement;
+  private readonly share: string;
+  /** What the workers that have joined offer, by session. */
+  private readonly offers = new Map<string, WorkerOffer>();
+  private readonly ended = new Map<string, Record<'completed' | 'failed' | 'cancelled', number>>();
   private polls = 0;
   private serverNow = 0;
   private serials = 0;
@@ -95,6 +116,8 @@ export class ClusterCoordinator implements RemoteRunner {
     private readonly options: ClusterCoordinatorOptions,
   ) {
     this.protocol = new CoordinatorProtocol(epoch, times, performance.now());
+    this.share = settings.share;
+    this.placement = new WorkerPlacement(options.placement);
     this.signer = new Signer(settings.key);
     this.artifacts = new Artifacts(settings.artifacts);
   }
@@ -124,13 +147,16 @@ export class ClusterCoordinator implements RemoteRunner {
   /** Lets a coordinator of tools place its calls on the workers. */
   attach(tools: ParallelToolCoordinator): void {
     this.tools = tools;
-    tools.useRemote(this, new WorkerPlacement(this.options.placement));
+    tools.useRemote(this, this.placement);
   }
 
   labelsFor(tool: Tool): Labels {
     let labels = this.hashes.get(tool);
     if (labels === undefined) {
-      labels = { [toolLabel(tool.name)]: toolHash(tool) };
+      labels = {
+        [toolLabel(tool.name)]: toolHash(tool),
+        ...(usesFiles(tool) && { [SHARE_LABEL]: this.share }),
+      };
       this.hashes.set(tool, labels);
     }
     return labels;
@@ -141,8 +167,8 @@ export class ClusterCoordinator implements RemoteRunner {
     const key = this.keyFor(task);
     const assignment: Assignment = { toolName, input: shipped, needs };
     try {
-      const outcome = await new Promise<JobOutcome | undefined>((settle) => {
-        this.pending.set(key, { assignment: JSON.stringify(assignment), task, worker, settle });
+      const outcome = await new Promise<RemoteOutcome | undefined>((settle) => {
+        this.pending.set(key, { toolName, assignment: JSON.stringify(assignment), task, worker, settle });
         this.protocol.assign(key, worker);
         this.obey();
         task.onStop?.(() => {
@@ -161,6 +187,39 @@ export class ClusterCoordinator implements RemoteRunner {
     return this.protocol.workers
       .filter(({ session }) => this.protocol.isReady(session))
       .map(({ name }) => name);
+  }
+
+  list(): WorkerStatus[] {
+    const now = performance.now();
+    const calls = new Map<string, PendingCall[]>();
+    for (const call of this.pending.values())
+      calls.set(call.worker, [...(calls.get(call.worker) ?? []), call]);
+    const found = this.protocol.overview.flatMap(({ note: { session, name }, state, heardAt }) => {
+      const offer = this.offers.get(session);
+      if (offer === undefined) return [];
+      const { host, pid, version, labels } = offer;
+      const isOwn = ([label]: [string, unknown]) =>
+        label !== 'worker' && label !== SHARE_LABEL && !label.startsWith(toolLabel(''));
+      return [
+        {
+          ...{ name, state, host, pid, version },
+          labels: Object.fromEntries(Object.entries(labels).filter(isOwn)),
+          tools: Object.keys(labels).filter((label) => label.startsWith(toolLabel(''))).length,
+          lastHeardMs: Math.max(0, now - heardAt),
+          use: this.placement.use(session),
+          spare: this.placement.workers.get(session)?.spare ?? 0,
+          calls: (calls.get(session) ?? []).map(({ task, toolName }) => ({ id: task.id, toolName })),
+          ended: this.ended.get(session)!,
+        },
+      ];
+    });
+    return found.sort((a, b) => a.name.localeCompare(b.name));
+  }
+
+  async drain(name: string): Promise<boolean> {
+    if (!this.list().some((worker) => worker.name === name)) return false;
+    await this.registry.setDraining(name, true);
+    return true;
   }
 
   /** Waits for the first worker, up to a limit. */
@@ -226,20 +285,34 @@ export class ClusterCoordinator implements RemoteRunner {
     return sessions.map((session) => ({ note: goneNote(session), ageMs: 0 }));
   }
 
+  /** Handles a message of a worker: a list of outcomes, or progress. */
   private received(text: string): void {
     const message = parseMessage(text);
-    const outcome = this.signer.open(message, 'outcome', undefined, this.serverNow);
-    if (outcome !== undefined) {
-      const { session, key, epoch } = outcome.scope;
-      if (epoch === this.epoch) this.protocol.received(session, key, JSON.parse(outcome.content));
-      this.obey();
+    if (!Array.isArray(message)) {
+      this.progressed(message);
       return;
     }
+    const changed = new Set<string>();
+    for (const each of message) {
+      const outcome = this.signer.open(each, 'outcome', undefined, this.serverNow);
+      if (outcome?.scope.epoch !== this.epoch) continue;
+      const { session, key } = outcome.scope;
+      const content = JSON.parse(outcome.content) as RemoteOutcome;
+      this.paces.get(session)?.note(content.durationMs);
+      changed.add(session);
+      this.protocol.received(session, key, content);
+    }
+    for (const session of changed) this.updateSpare(session);
+    this.obey();
+  }
+
+  private progressed(message: unknown): void {
     const progress = this.signer.open(message, 'progress', undefined, this.serverNow);
     const call = progress === undefined ? undefined : this.pending.get(progress.scope.key);
     if (call === undefined || call.worker !== progress!.scope.session) return;
-    const { progress: share, step } = JSON.parse(progress!.content) as RemoteProgress;
-    if (share === undefined) call.task.report(step ?? '');
+    const { progress: share, step, hasBegun = false } = JSON.parse(progress!.content) as RemoteProgress;
+    if (hasBegun) call.task.began();
+    else if (share === undefined) call.task.report(step ?? '');
     else call.task.report(share, step);
   }
 
@@ -247,16 +320,19 @@ export class ClusterCoordinator implements RemoteRunner {
     for (const command of this.protocol.takeCommands()) this.carryOut(command);
   }
 
-  private carryOut(command: CoordinatorCommand<JobOutcome>): void {
+  private carryOut(command: CoordinatorCommand<RemoteOutcome>): void {
     switch (command.type) {
       case 'enqueue':
         this.enqueue(command.session, command.key);
         return;
       case 'cancel':
-        void this.sendCancel(command.session, command.key);
+        void this.send('cancel', command.session, command.key);
+        return;
+      case 'recall':
+        this.recall(command.session, command.key);
         return;
       case 'forget':
-        void this.forget(command.session, command.keys);
+        this.forget(command.session, command.keys);
         return;
       case 'inspect':
         void this.inspect(command.session);
@@ -276,95 +352,125 @@ export class ClusterCoordinator implements RemoteRunner {
     }
   }
 
-  /** Assignments of the same moment travel together. */
+  /** Attempts of the same moment travel together. */
   private enqueue(session: string, key: string): void {
-    if (this.outbox.size === 0) setImmediate(() => this.flush());
     const keys = this.outbox.get(session);
-    if (keys === undefined) this.outbox.set(session, [key]);
-    else keys.push(key);
-  }
-
-  private flush(): void {
-    const { outbox } = this;
-    this.outbox = new Map();
-    for (const [session, keys] of outbox) {
-      const jobs = keys.flatMap((key) => {
-        const call = this.pending.get(key);
-        if (call === undefined) return [];
-        const scope = this.scope('assignment', session, key, this.serverNow + ASSIGNMENT_MS);
-        return [
-          {
-            name: 'call',
-            data: this.signer.sign(scope, call.assignment),
-            opts: { ...JOB_OPTIONS, jobId: key },
-          },
-        ];
-      });
-      // If the server refuses them, for example because its memory is full, inspections find them missing.
-      void this.queue(session)
-        .addBulk(jobs)
-        .catch(() => {})
-        .then(() => {
-          for (const key of keys) this.protocol.enqueued(key, session);
-          this.obey();
-        });
+    if (keys !== undefined) {
+      keys.push(key);
+      return;
     }
+    this.outbox.set(session, [key]);
+    // A single one has nobody to wait for.
+    if (this.protocol.open === 1) queueMicrotask(() => this.flush(session));
+    else setImmediate(() => this.flush(session));
   }
 
-  private async sendCancel(session: string, key: string): Promise<void> {
-    const message = this.signer.sign(this.scope('cancel', session, key, 0), '');
+  private flush(session: string): void {
+    const keys = this.outbox.get(session)!;
+    this.outbox.delete(session);
+    const jobs: Parameters<Queue['addBulk']>[0] = [];
+    for (let at = 0; at < keys.length; at += MAX_TOGETHER) {
+      const calls = keys.slice(at, at + MAX_TOGETHER).flatMap((key) => this.signed(session, key));
+      // An id lets the server ignore a job that is sent again after an interruption.
+      const jobId = `d${++this.deliveries}-e${this.epoch}`;
+      jobs.push({ name: 'calls', data: { calls } satisfies DeliveredCalls, opts: { ...JOB_OPTIONS, jobId } });
+    }
+    // If the server refuses them, for example because its memory is full, inspections find them missing.
+    void this.queue(session)
+      .addBulk(jobs)
+      .catch(() => {})
+      .then(() => {
+        for (const key of keys) this.protocol.enqueued(key, session);
+        this.obey();
+      });
+  }
+
+  private signed(session: string, key: string): SignedMessage[] {
+    const call = this.pending.get(key);
+    if (call === undefined) return [];
+    const scope = this.scope('assignment', session, key, this.serverNow + ASSIGNMENT_MS);
+    return [this.signer.sign(scope, call.assignment)];
+  }
+
+  /** Calls wait on the worker for longer than expected: it gets no more of them until its calls are short again. */
+  private recall(session: string, key: string): void {
+    this.paces.get(session)?.slowDown();
+    this.updateSpare(session);
+    void this.send('recall', session, key);
+  }
+
+  private async send(kind: 'cancel' | 'recall', session: string, key: string): Promise<void> {
+    const message = this.signer.sign(this.scope(kind, session, key, 0), '');
     await this.registry.redis
       .publish(this.registry.channelOf(session), JSON.stringify(message))
       .catch(() => {});
   }
 
-  private async forget(session: string, keys: readonly string[]): Promise<void> {
-    const queue = this.queue(session);
-    await Promise.all(keys.map((key) => queue.remove(key).catch(() => {})));
+  private forget(session: string, keys: readonly string[]): void {
+    const waiting = this.over.get(session);
+    if (waiting !== undefined) {
+      waiting.push(...keys);
+      return;
+    }
+    this.over.set(session, [...keys]);
+    setTimeout(() => {
+      const all = this.over.get(session)!;
+      this.over.delete(session);
+      // If it fails, an inspection finds them again.
+      if (!this.isClosed) void this.registry.dropOutcomes(session, all).catch(() => {});
+    }, FORGET_MS);
   }
 
   private async inspect(session: string): Promise<void> {
     try {
-      const jobs = await this.jobsOf(session);
+      const queued = await this.queuedKeys(session);
       const text = await this.registry.note(session);
+      const outcomes = this.opened(await this.registry.outcomes(session), session);
       const message = this.signer.open(parseMessage(text), 'note', session, this.serverNow);
       const note = message === undefined ? undefined : (JSON.parse(message.content) as WorkerNote);
-      this.protocol.inspected(session, note, jobs);
+      this.protocol.inspected(session, { queued, note, outcomes });
       this.obey();
     } catch {
       // The connection broke. The next inspection repeats it.
     }
   }
 
-  private async jobsOf(session: string): Promise<InspectedJob<JobOutcome>[]> {
-    const queue = this.queue(session);
-    const [open, completed, failed] = await Promise.all([
-      queue.getJobs(['wait', 'active', 'delayed', 'prioritized'], 0, MAX_LISTED),
-      queue.getJobs('completed', 0, MAX_LISTED),
-      queue.getJobs('failed', 0, MAX_LISTED),
-    ]);
-    // A job that ends while its queue is listed may be missing from all lists, or be in two.
-    return [
-      ...open.map((job) => ({ key: job.id!, outcome: undefined })),
-      ...completed.map((job) => ({ key: job.id!, outcome: this.outcomeOf(job as Job, session) })),
-      ...failed.map((job) => ({ key: job.id!, outcome: 'lost' as const })),
-    ];
+  /** The attempts that the worker has not accepted. They are not trusted; the protocol only looks for its own. */
+  private async queuedKeys(session: string): Promise<string[]> {
+    const jobs = await this.queue(session).getJobs(
+      ['wait', 'active', 'delayed', 'prioritized'],
+      0,
+      MAX_LISTED,
+    );
+    return jobs.flatMap((job) => {
+      const { calls } = (job?.data ?? {}) as Partial<DeliveredCalls>;
+      return Array.isArray(calls) ? calls.flatMap((call) => call?.scope?.key ?? []) : [];
+    });
   }
 
-  private outcomeOf({ id, returnvalue }: Job, session: string): JobOutcome {
-    const message = this.signer.open(returnvalue, 'outcome', session, this.serverNow);
-    return message?.scope.key === id ? (JSON.parse(message!.content) as RemoteOutcome) : 'lost';
+  /** The outcomes whose signature is right. */
+  private opened(
+    stored: readonly (readonly [string, string])[],
+    session: string,
+  ): StoredOutcome<RemoteOutcome>[] {
+    return stored.flatMap(([key, text]) => {
+      const message = this.signer.open(parseMessage(text), 'outcome', session, this.serverNow);
+      return message?.scope.key === key
+        ? [{ key, outcome: JSON.parse(message.content) as RemoteOutcome }]
+        : [];
+    });
   }
 
   private async fence(session: string): Promise<void> {
     try {
-      if (!(await this.registry.fence(session, this.epoch))) return;
-      const jobs = await this.jobsOf(session);
+      const outcomes = await this.registry.fence(session, this.epoch);
+      if (outcomes === undefined) return;
       const queue = this.queue(session);
       await queue.obliterate({ force: true });
       await queue.close();
       this.queues.delete(session);
-      this.protocol.cleared(session, jobs);
+      await this.registry.clear(session);
+      this.protocol.cleared(session, this.opened(outcomes, session));
       this.obey();
     } catch {
       // The protocol asks again.
@@ -380,6 +486,11 @@ export class ClusterCoordinator implements RemoteRunner {
     this.tools?.engine.changeWorkers((placement) =>
       change === 'left' ? placement.leave(session) : placement.drain(session),
     );
+    this.paces.delete(session);
+    if (change === 'left') {
+      this.offers.delete(session);
+      this.ended.delete(session);
+    }
     if (change === 'left') this.options.notify?.(`Worker ${name} has left.`);
     else this.options.notify?.(`Worker ${name} finishes its calls and leaves.`);
   }
@@ -389,20 +500,38 @@ export class ClusterCoordinator implements RemoteRunner {
     const text = await this.registry.offer(session).catch(() => null);
     const message = this.signer.open(parseMessage(text), 'note', session, this.serverNow);
     if (message === undefined || !this.protocol.isReady(session)) return;
-    const { capacity, labels } = JSON.parse(message.content) as WorkerOffer;
+    const offer = JSON.parse(message.content) as WorkerOffer;
+    const { capacity, labels } = offer;
+    this.offers.set(session, offer);
+    this.ended.set(session, { completed: 0, failed: 0, cancelled: 0 });
+    this.paces.set(session, new WorkerPace(capacity.concurrency ?? 1));
     this.tools?.engine.changeWorkers((placement) => placement.join({ id: session, capacity, labels }));
     this.options.notify?.(`Worker ${this.names.get(session)} has joined.`);
   }
 
-  private settle(key: string, outcome: JobOutcome | undefined): void {
-    const call = this.pending.get(key);
-    this.pending.delete(key);
-    call?.settle(outcome);
+  private updateSpare(session: string): void {
+    const pace = this.paces.get(session);
+    const spare = pace?.newSpare();
+    if (spare !== undefined)
+      this.tools?.engine.changeWorkers((placement) => placement.setSpare(session, spare));
   }
 
-  private async valueOf(outcome: JobOutcome | undefined, worker: string): Promise<unknown> {
-    if (outcome === undefined || outcome === 'lost') throw lost(this.names.get(worker) ?? worker);
+  private settle(key: string, outcome: RemoteOutcome | undefined): void {
+    const call = this.pending.get(key);
+    if (call === undefined) return;
+    this.pending.delete(key);
+    const ended = this.ended.get(call.worker);
+    const { status } = outcome ?? {};
+    if (ended !== undefined && (status === 'completed' || status === 'failed' || status === 'cancelled'))
+      ended[status]++;
+    call.settle(outcome);
+  }
+
+  private async valueOf(outcome: RemoteOutcome | undefined, worker: string): Promise<unknown> {
+    if (outcome === undefined || outcome.status === 'lost') throw lost(this.names.get(worker) ?? worker);
     if (outcome.status === 'cancelled') throw new ToolFailure('The call was stopped.', { reason: 'error' });
+    if (outcome.status === 'returned')
+      throw new ToolFailure('The call was taken back before it began.', { reason: 'error', isLost: true });
     if (outcome.status === 'failed') throw failureOf(outcome);
     if (outcome.value === undefined) return undefined;
     const text = await this.artifacts.receive(outcome.value);
@@ -457,7 +586,7 @@ async function acquire(
 }
 
 function goneNote(session: string): WorkerNote {
-  return { name: session, session, beat: 0, epoch: 0, held: [], isDraining: true, isGone: true };
+  return { name: session, session, beat: 0, epoch: 0, held: [], waiting: [], isDraining: true, isGone: true };
 }
 
 function lost(worker: string): ToolFailure {

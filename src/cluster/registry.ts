@@ -11,6 +11,8 @@ export interface ClusterSettings {
   readonly prefix: string;
   /** The secret with which messages are signed. */
   readonly key: string;
+  /** Which files this machine has. Calls of tools that use files run only where it is the same. */
+  readonly share: string;
   /** A folder that coordinator and workers share, for what is too large for the queue. */
   readonly artifacts: string | undefined;
 }
@@ -69,15 +71,28 @@ redis.call('HSET', KEYS[4], ARGV[1], string.format('%d', now))
 redis.call('HSET', KEYS[5], ARGV[1], ARGV[3])
 return {epoch, 0, redis.call('SISMEMBER', KEYS[7], ARGV[5]), now}`,
   },
-  /** KEYS: epoch, notes, heard, offers, fenced. ARGV: session, own epoch. */
+  /** KEYS: fenced, outcomes. ARGV: session, inbox, then keys and outcomes. What is stored is also published. */
+  clusterReport: {
+    numberOfKeys: 2,
+    lua: `
+if redis.call('ZSCORE', KEYS[1], ARGV[1]) then return 0 end
+local outcomes = {}
+for i = 3, #ARGV, 2 do
+  redis.call('HSET', KEYS[2], ARGV[i], ARGV[i + 1])
+  outcomes[#outcomes + 1] = ARGV[i + 1]
+end
+redis.call('PUBLISH', ARGV[2], '[' .. table.concat(outcomes, ',') .. ']')
+return 1`,
+  },
+  /** KEYS: epoch, notes, heard, offers, fenced, outcomes. ARGV: session, own epoch. Returns the outcomes. */
   clusterFence: {
-    numberOfKeys: 5,
+    numberOfKeys: 6,
     lua: `${NOW}
-if tonumber(redis.call('GET', KEYS[1]) or '0') > tonumber(ARGV[2]) then return 0 end
+if tonumber(redis.call('GET', KEYS[1]) or '0') > tonumber(ARGV[2]) then return false end
 redis.call('ZADD', KEYS[5], now, ARGV[1])
 redis.call('ZREMRANGEBYRANK', KEYS[5], 0, -${MAX_FENCED + 1})
 for i = 2, 4 do redis.call('HDEL', KEYS[i], ARGV[1]) end
-return 1`,
+return redis.call('HGETALL', KEYS[6])`,
   },
 } as const;
 
@@ -140,6 +155,11 @@ export class ClusterRegistry {
     return `${this.settings.prefix}:q`;
   }
 
+  /** Among the keys of the queue, so that both are found together. */
+  private outcomesOf(session: string): string {
+    return `${this.queuePrefix}:${session}:outcomes`;
+  }
+
   /** The channel on which a worker gets requests. */
   channelOf(session: string): string {
     return this.key(`to:${session}`);
@@ -190,10 +210,33 @@ export class ClusterRegistry {
     return { epoch: newest, isFenced: isFenced === 1, isDraining: isDraining === 1, serverNow };
   }
 
-  /** Returns false if a newer coordinator is responsible. */
-  async fence(session: string, epoch: number): Promise<boolean> {
+  /**
+   * Stores outcomes, each with its attempt, and tells the coordinator. Returns false if it has given up the session.
+   */
+  async report(session: string, outcomes: readonly (readonly [string, string])[]): Promise<boolean> {
+    const keys = [this.key('fenced'), this.outcomesOf(session)];
+    return (await this.redis.clusterReport(...keys, session, this.inbox, ...outcomes.flat())) === 1;
+  }
+
+  /** The outcomes that are stored, each with its attempt. */
+  async outcomes(session: string): Promise<[string, string][]> {
+    return Object.entries(await this.redis.hgetall(this.outcomesOf(session)));
+  }
+
+  async dropOutcomes(session: string, keys: readonly string[]): Promise<void> {
+    await this.redis.hdel(this.outcomesOf(session), ...keys);
+  }
+
+  /** Gives up a session and returns its outcomes; undefined if a newer coordinator is responsible. */
+  async fence(session: string, epoch: number): Promise<[string, string][] | undefined> {
     const keys = ['epoch', 'notes', 'heard', 'offers', 'fenced'].map((name) => this.key(name));
-    return (await this.redis.clusterFence(...keys, session, epoch)) === 1;
+    const found = await this.redis.clusterFence(...keys, this.outcomesOf(session), session, epoch);
+    return found === null ? undefined : pairs(found as string[]);
+  }
+
+  /** Removes the outcomes of a session that has been given up. */
+  async clear(session: string): Promise<void> {
+    await this.redis.del(this.outcomesOf(session));
   }
 
   async note(session: string): Promise<string | null> {

@@ -2,7 +2,7 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 
 /** What a message is about. All of it is signed, so that a message is good for one purpose and one attempt only. */
 export interface MessageScope {
-  readonly kind: 'assignment' | 'outcome' | 'progress' | 'cancel' | 'note';
+  readonly kind: 'assignment' | 'outcome' | 'progress' | 'cancel' | 'recall' | 'note';
   /** The session of the worker; random, so that nothing of an earlier life can be repeated. */
   readonly session: string;
   /** The attempt, or empty. */

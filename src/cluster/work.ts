@@ -4,7 +4,9 @@ import type { Labels } from '../core/labels.ts';
 import type { WorkerSpec } from '../core/placement.ts';
 import type { LimitHit } from '../core/quota.ts';
 import type { OutageReport } from '../engine/tool-failure.ts';
+import type { Tool } from '../tools/tool.ts';
 import type { Shipped } from './artifacts.ts';
+import type { SignedMessage } from './signature.ts';
 
 /** What a worker offers, announced with every heartbeat. */
 export interface WorkerOffer {
@@ -25,7 +27,12 @@ export interface Assignment {
 }
 
 /** How an attempt ended on a worker. */
-export type RemoteOutcome =
+export type RemoteOutcome = {
+  /** How long it ran. */
+  readonly durationMs?: number;
+} & RemoteEnd;
+
+type RemoteEnd =
   /** The value as JSON; undefined if the tool returned nothing. */
   | { readonly status: 'completed'; readonly value: Shipped | undefined }
   | {
@@ -37,15 +44,43 @@ export type RemoteOutcome =
       readonly limit?: LimitHit;
       readonly outage?: OutageReport;
     }
-  | { readonly status: 'cancelled' };
+  | { readonly status: 'cancelled' }
+  /** It was taken back before it began. */
+  | { readonly status: 'returned' }
+  /** The worker knows that it has ended, but no longer how. */
+  | { readonly status: 'lost' };
+
+/** The data of a job: attempts that go to a worker together, each signed for itself. */
+export interface DeliveredCalls {
+  readonly calls: readonly SignedMessage[];
+}
 
 /** Progress of an attempt. */
 export interface RemoteProgress {
   readonly progress: number | undefined;
   readonly step: string | undefined;
+  /** It has begun only now, after it waited for room. */
+  readonly hasBegun?: true;
 }
 
 /** The label under which a worker offers a tool. */
 export function toolLabel(name: string): string {
   return `tool.${name}`;
+}
+
+/** The label with which a worker says which files it has. */
+export const SHARE_LABEL = 'share';
+
+const FILE_TOOLS: ReadonlySet<string> = new Set([
+  'read_file',
+  'write_file',
+  'list_directory',
+  'search_files',
+  'code_analyzer_tool',
+  'shell',
+]);
+
+/** Whether a tool is known to use files: those of Volley that do, and those that declare what they read. */
+export function usesFiles({ name, cache }: Pick<Tool, 'name' | 'cache'>): boolean {
+  return cache !== undefined || FILE_TOOLS.has(name);
 }

@@ -7,17 +7,29 @@ import { DEFAULT_TIMES, type ProtocolTimes, type WorkerNote } from './protocol/m
 import { WorkerProtocol } from './protocol/worker-protocol.ts';
 import { ClusterRegistry, type ClusterSettings, loadPackage } from './registry.ts';
 import { type MessageScope, parseMessage, type SignedMessage, Signer } from './signature.ts';
-import type { Assignment, RemoteOutcome, RemoteProgress, WorkerOffer } from './work.ts';
+import type { Assignment, DeliveredCalls, RemoteOutcome, RemoteProgress, WorkerOffer } from './work.ts';
 
 /** What the link asks of the part that runs tools, which is another thread. */
 export interface ToolHost {
-  /** Runs an attempt. It calls `finished` in any case. */
-  start(key: string, assignment: Assignment): void;
+  /** Runs attempts. Each of them is `finished` in any case. */
+  start(calls: readonly StartedCall[]): void;
   stop(key: string): void;
+  /** Stops an attempt if it has not begun. */
+  recall(key: string): void;
   /** There is a new coordinator, or the last one is gone. */
   notify(text: string): void;
   /** The worker has left the cluster. */
   gone(): void;
+}
+
+export interface StartedCall {
+  readonly key: string;
+  readonly assignment: Assignment;
+}
+
+export interface FinishedCall {
+  readonly key: string;
+  readonly outcome: RemoteOutcome;
 }
 
 export interface WorkerLinkOptions {
@@ -31,6 +43,8 @@ export interface WorkerLinkOptions {
 const LOCK_MS = 15_000;
 const STALLED_MS = 5000;
 const GOODBYE_MS = 1000;
+/** The most outcomes that are stored at once, so that the server is never busy for long. */
+const MAX_TOGETHER = 64;
 
 /**
  * A worker's connection to its cluster: carries out the commands of {@link WorkerProtocol} on Redis, takes jobs from the
@@ -38,9 +52,12 @@ const GOODBYE_MS = 1000;
  * leases and locks.
  */
 export class WorkerLink {
-  private readonly protocol: WorkerProtocol<SignedMessage>;
+  private readonly protocol: WorkerProtocol<string>;
   private readonly signer: Signer;
-  private readonly waiting = new Map<string, ((outcome: SignedMessage | undefined) => void)[]>();
+  /** Outcomes of the session that are not stored yet, each with its attempt. */
+  private outbox: [string, string][] = [];
+  private isReporting = false;
+  private waiting: readonly string[] = [];
   private consumer: Worker | undefined;
   private serverNow = 0;
   private timers: NodeJS.Timeout[] = [];
@@ -76,17 +93,22 @@ export class WorkerLink {
     return new WorkerLink(registry, subscriber, Worker, options, times, host).start();
   }
 
-  /** Records the end of an attempt. */
-  finished(key: string, outcome: RemoteOutcome): void {
-    const signed = this.sign('outcome', key, JSON.stringify(outcome));
-    const isReported = this.protocol.finished(key, signed);
-    const waiting = this.waiting.get(key) ?? [];
-    this.waiting.delete(key);
-    for (const settle of waiting) settle(isReported ? signed : undefined);
+  /** Records the end of attempts. */
+  finished(calls: readonly FinishedCall[]): void {
+    for (const { key, outcome } of calls) {
+      const signed = this.signedOutcome(key, outcome);
+      if (this.protocol.finished(key, signed)) this.report(key, signed);
+    }
   }
 
   progressed(key: string, progress: RemoteProgress): void {
-    this.publish(this.sign('progress', key, JSON.stringify(progress)));
+    const message = JSON.stringify(this.sign('progress', key, JSON.stringify(progress)));
+    void this.registry.redis.publish(this.registry.inbox, message).catch(() => {});
+  }
+
+  /** Takes note of the attempts that have waited for room for some time. */
+  waits(keys: readonly string[]): void {
+    this.waiting = keys;
   }
 
   /** Finishes what it holds and leaves. */
@@ -127,11 +149,13 @@ export class WorkerLink {
     const { session } = this.protocol;
     const { redis, queuePrefix } = this.registry;
     void this.consumer?.close(true).catch(() => {});
+    this.outbox = [];
     this.consumer = new this.WorkerClass(session, (job: Job) => this.take(session, job), {
       connection: redis,
       prefix: queuePrefix,
-      // The coordinator decides what runs at once, by more than a number.
-      concurrency: Math.min(10_000, this.options.offer.capacity.concurrency ?? 1000),
+      // A job is over when its attempts are accepted.
+      removeOnComplete: { count: 0 },
+      removeOnFail: { count: 0 },
       lockDuration: LOCK_MS,
       stalledInterval: STALLED_MS,
       // Whether a job may run again is decided by the protocol.
@@ -139,10 +163,6 @@ export class WorkerLink {
       drainDelay: 5,
     });
     this.consumer.on('error', () => {});
-    // The outcome is in the queue now. This only saves the coordinator from looking there.
-    this.consumer.on('completed', (_, outcome) => {
-      if (outcome !== null) this.publish(outcome as SignedMessage);
-    });
     void this.subscriber
       .unsubscribe()
       .then(() => this.subscriber.subscribe(this.registry.channelOf(session)));
@@ -151,7 +171,7 @@ export class WorkerLink {
   private async beat(): Promise<void> {
     const { protocol, options } = this;
     const { name } = options;
-    if (protocol.isDraining && protocol.running === 0) protocol.isGone = true;
+    if (protocol.isDraining && protocol.open === 0) protocol.isGone = true;
     const sentAt = performance.now();
     try {
       const { note, reply } = await this.writeNote();
@@ -175,7 +195,7 @@ export class WorkerLink {
 
   private async writeNote() {
     const { name, offer } = this.options;
-    const note = this.protocol.nextNote();
+    const note = this.protocol.nextNote(this.waiting);
     const { session, epoch } = note;
     const [signedNote, signedOffer] = [note, offer].map((content) =>
       JSON.stringify(this.sign('note', '', JSON.stringify(content))),
@@ -186,42 +206,66 @@ export class WorkerLink {
 
   private heard(text: string): void {
     const { session } = this.protocol;
-    const message = this.signer.open(parseMessage(text), 'cancel', session, this.serverNow);
-    if (message === undefined) return;
-    this.protocol.cancel(session, message.scope.key);
-    this.obey();
-  }
-
-  /** Handles a job. What it returns is the job's result; null if the outcome must not count. */
-  private async take(session: string, job: Job): Promise<SignedMessage | null> {
-    const { protocol, host } = this;
-    const message = this.signer.open(job.data, 'assignment', session, this.serverNow);
-    if (message === undefined || message.scope.key !== job.id) return null;
-    const { key, epoch } = message.scope;
-    protocol.tick(performance.now(), newSession(this.options.name));
-    const delivery = protocol.delivered(session, key, epoch);
-    this.obey();
-    switch (delivery.type) {
-      case 'start': {
-        const outcome = this.outcomeOf(key);
-        host.start(key, JSON.parse(message.content) as Assignment);
-        return outcome;
-      }
-      case 'join':
-        return this.outcomeOf(key);
-      case 'answer':
-        return delivery.outcome;
-      case 'refuse':
-        return delivery.why === 'cancelled' ? this.sign('outcome', key, CANCELLED) : null;
+    const message = parseMessage(text);
+    const cancel = this.signer.open(message, 'cancel', session, this.serverNow);
+    if (cancel !== undefined) {
+      this.protocol.cancel(session, cancel.scope.key);
+      this.obey();
+      return;
     }
+    const recall = this.signer.open(message, 'recall', session, this.serverNow);
+    if (recall !== undefined) this.host.recall(recall.scope.key);
   }
 
-  private outcomeOf(key: string): Promise<SignedMessage | null> {
-    return new Promise((resolve) => {
-      const waiting = this.waiting.get(key) ?? [];
-      waiting.push((outcome) => resolve(outcome ?? null));
-      this.waiting.set(key, waiting);
-    });
+  /** Accepts the attempts of a job. */
+  private async take(session: string, job: Job): Promise<void> {
+    const { calls } = (job.data ?? {}) as Partial<DeliveredCalls>;
+    if (!Array.isArray(calls)) return;
+    this.protocol.tick(performance.now(), newSession(this.options.name));
+    const started = calls.flatMap((call) => this.accept(session, call));
+    this.obey();
+    if (started.length > 0) this.host.start(started);
+  }
+
+  /** Returns the attempt if it must run. */
+  private accept(session: string, call: unknown): StartedCall[] {
+    const message = this.signer.open(call, 'assignment', session, this.serverNow);
+    if (message === undefined) return [];
+    const { key, epoch } = message.scope;
+    const delivery = this.protocol.delivered(session, key, epoch);
+    if (delivery.type === 'start') return [{ key, assignment: JSON.parse(message.content) as Assignment }];
+    if (delivery.type === 'answer') this.report(key, delivery.outcome);
+    else if (delivery.type === 'refuse' && delivery.why !== 'stale-epoch')
+      this.report(
+        key,
+        this.signedOutcome(key, { status: delivery.why === 'cancelled' ? 'cancelled' : 'lost' }),
+      );
+    return [];
+  }
+
+  /** Outcomes that come while others are being stored are stored together. */
+  private report(key: string, outcome: string): void {
+    this.outbox.push([key, outcome]);
+    if (this.isReporting) return;
+    this.isReporting = true;
+    queueMicrotask(() => void this.flush());
+  }
+
+  private async flush(): Promise<void> {
+    while (this.outbox.length > 0 && !this.isClosed) {
+      const { session } = this.protocol;
+      const group = this.outbox.splice(0, MAX_TOGETHER);
+      try {
+        // If the session was given up, the next heartbeat says so.
+        if (await this.registry.report(session, group))
+          for (const [key] of group) this.protocol.reported(session, key);
+      } catch {
+        // The server refused them, for example because its memory is full. The session may have changed meanwhile.
+        if (session === this.protocol.session) this.outbox.unshift(...group);
+        await sleep(this.times.beatMs);
+      }
+    }
+    this.isReporting = false;
   }
 
   private obey(): void {
@@ -237,8 +281,8 @@ export class WorkerLink {
     }
   }
 
-  private publish(message: SignedMessage): void {
-    void this.registry.redis.publish(this.registry.inbox, JSON.stringify(message)).catch(() => {});
+  private signedOutcome(key: string, outcome: RemoteOutcome): string {
+    return JSON.stringify(this.sign('outcome', key, JSON.stringify(outcome)));
   }
 
   private sign(kind: MessageScope['kind'], key: string, content: string): SignedMessage {
@@ -268,8 +312,6 @@ async function requireFree(
       );
   }
 }
-
-const CANCELLED = JSON.stringify({ status: 'cancelled' } satisfies RemoteOutcome);
 
 /** Random, so that nobody can predict the session that messages must name. */
 function newSession(name: string): string {

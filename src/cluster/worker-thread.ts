@@ -9,8 +9,9 @@ const send = (message: LinkMessage) => port.postMessage(message);
 
 try {
   const link = await WorkerLink.open(workerData as WorkerLinkOptions, {
-    start: (key, assignment) => send({ type: 'start', key, assignment }),
+    start: (calls) => send({ type: 'start', calls }),
     stop: (key) => send({ type: 'stop', key }),
+    recall: (key) => send({ type: 'recall', key }),
     notify: (text) => send({ type: 'note', text }),
     gone: () => {
       send({ type: 'gone' });
@@ -18,8 +19,9 @@ try {
     },
   });
   port.on('message', (request: LinkRequest) => {
-    if (request.type === 'finished') link.finished(request.key, request.outcome);
+    if (request.type === 'finished') link.finished(request.calls);
     else if (request.type === 'progress') link.progressed(request.key, request.progress);
+    else if (request.type === 'waiting') link.waits(request.keys);
     else if (request.type === 'drain') link.drain();
     else void link.close().then(() => port.close());
   });

@@ -9,34 +9,39 @@ import type { Labels } from '../core/labels.ts';
 import type { WorkerSpec } from '../core/placement.ts';
 import { reasonText } from '../core/words.ts';
 import { limitHit } from '../engine/tool-failure.ts';
+import type { ProgressUpdate } from '../engine/updates.ts';
 import { scriptEntry } from '../runners/entry.ts';
 import { fromWireError, type WireError } from '../runners/wire-error.ts';
 import { Artifacts } from './artifacts.ts';
-import type { ProtocolTimes } from './protocol/messages.ts';
+import { DEFAULT_TIMES, type ProtocolTimes } from './protocol/messages.ts';
 import type { ClusterSettings } from './registry.ts';
 import { toolHash } from './tool-hash.ts';
 import {
   type Assignment,
   type RemoteOutcome,
   type RemoteProgress,
+  SHARE_LABEL,
   toolLabel,
   type WorkerOffer,
 } from './work.ts';
-import type { WorkerLinkOptions } from './worker-link.ts';
+import type { FinishedCall, StartedCall, WorkerLinkOptions } from './worker-link.ts';
 
 /** What the thread of the link reports. */
 export type LinkMessage =
   | { readonly type: 'ready' }
   | { readonly type: 'failed'; readonly error: WireError }
-  | { readonly type: 'start'; readonly key: string; readonly assignment: Assignment }
+  | { readonly type: 'start'; readonly calls: readonly StartedCall[] }
   | { readonly type: 'stop'; readonly key: string }
+  | { readonly type: 'recall'; readonly key: string }
   | { readonly type: 'note'; readonly text: string }
   | { readonly type: 'gone' };
 
 /** What the thread of the link is asked. */
 export type LinkRequest =
-  | { readonly type: 'finished'; readonly key: string; readonly outcome: RemoteOutcome }
+  | { readonly type: 'finished'; readonly calls: readonly FinishedCall[] }
   | { readonly type: 'progress'; readonly key: string; readonly progress: RemoteProgress }
+  /** The attempts that have waited for room for some time. */
+  | { readonly type: 'waiting'; readonly keys: readonly string[] }
   | { readonly type: 'drain' }
   | { readonly type: 'close' };
 
@@ -53,6 +58,16 @@ export interface ClusterWorkerOptions {
   readonly notify?: (text: string) => void;
 }
 
+interface RunningCall {
+  readonly controller: AbortController;
+  readonly acceptedAt: number;
+  /** 0 until there is room for it. */
+  begunAt: number;
+}
+
+/** An attempt that waited longer for room says when it begins, because its time limits count from there. */
+const NOTED_WAIT_MS = 20;
+
 const ENTRY = scriptEntry('./worker-thread', import.meta.url);
 
 /**
@@ -60,7 +75,14 @@ const ENTRY = scriptEntry('./worker-thread', import.meta.url);
  * coordinator wants.
  */
 export class ClusterWorker {
-  private readonly running = new Map<string, AbortController>();
+  private readonly running = new Map<string, RunningCall>();
+  private readonly timer: NodeJS.Timeout;
+  private isAnyWaiting = false;
+  /** The attempt of each group of the engine. */
+  private readonly keys = new Map<string, string>();
+  /** Outcomes that go to the other thread together. */
+  private finished: FinishedCall[] = [];
+  private readonly unlisten: () => void;
   private readonly artifacts: Artifacts;
   /** Resolves when the worker has left the cluster. */
   readonly gone: Promise<void>;
@@ -72,6 +94,9 @@ export class ClusterWorker {
     private readonly options: ClusterWorkerOptions,
   ) {
     this.artifacts = new Artifacts(options.settings.artifacts);
+    this.unlisten = options.tools.engine.progress.listen((update) => this.progressed(update));
+    const { beatMs } = options.times ?? DEFAULT_TIMES;
+    this.timer = setInterval(() => this.tellWaiting(beatMs), beatMs / 2);
     this.ended = new Promise((resolve) => thread.once('exit', resolve));
     this.gone = new Promise((resolve) => {
       this.leave = resolve;
@@ -91,6 +116,8 @@ export class ClusterWorker {
       await worker.ready();
     } catch (error) {
       await thread.terminate();
+      worker.unlisten();
+      clearInterval(worker.timer);
       await tools.close({ cancel: true });
       throw error;
     }
@@ -108,6 +135,8 @@ export class ClusterWorker {
   async close(): Promise<void> {
     this.send({ type: 'close' });
     await this.ended;
+    this.unlisten();
+    clearInterval(this.timer);
     await this.options.tools.close({ cancel: true });
   }
 
@@ -127,10 +156,13 @@ export class ClusterWorker {
             reject(fromWireError(message.error));
             return;
           case 'start':
-            void this.run(message.key, message.assignment);
+            for (const call of message.calls) void this.run(call);
             return;
           case 'stop':
-            this.running.get(message.key)?.abort();
+            this.running.get(message.key)?.controller.abort();
+            return;
+          case 'recall':
+            this.recall(message.key);
             return;
           case 'note':
             this.options.notify?.(message.text);
@@ -142,12 +174,62 @@ export class ClusterWorker {
     });
   }
 
-  private async run(key: string, assignment: Assignment): Promise<void> {
-    const controller = new AbortController();
-    this.running.set(key, controller);
-    const outcome = await this.outcomeOf(key, assignment, controller.signal).catch(failed);
+  private async run({ key, assignment }: StartedCall): Promise<void> {
+    const call: RunningCall = {
+      controller: new AbortController(),
+      acceptedAt: performance.now(),
+      begunAt: 0,
+    };
+    this.running.set(key, call);
+    const outcome = await this.outcomeOf(key, assignment, call.controller.signal).catch(failed);
     this.running.delete(key);
-    this.send({ type: 'finished', key, outcome });
+    const durationMs = call.begunAt === 0 ? 0 : performance.now() - call.begunAt;
+    const isFirst = this.finished.push({ key, outcome: { ...outcome, durationMs } }) === 1;
+    // The last one has nobody to wait for.
+    if (this.running.size === 0) this.flush();
+    else if (isFirst) setImmediate(() => this.flush());
+  }
+
+  private flush(): void {
+    if (this.finished.length === 0) return;
+    this.send({ type: 'finished', calls: this.finished });
+    this.finished = [];
+  }
+
+  private progressed(update: ProgressUpdate): void {
+    const { type, group = '' } = update;
+    if (type !== 'started' && type !== 'progress' && type !== 'step') return;
+    const key = this.keys.get(group);
+    const call = key === undefined ? undefined : this.running.get(key);
+    if (key === undefined || call === undefined) return;
+    if (type !== 'started') {
+      const progress = type === 'progress' ? update.progress : undefined;
+      this.send({ type: 'progress', key, progress: { progress, step: update.step } });
+      return;
+    }
+    call.begunAt = performance.now();
+    if (call.begunAt - call.acceptedAt > NOTED_WAIT_MS)
+      this.send({
+        type: 'progress',
+        key,
+        progress: { progress: undefined, step: undefined, hasBegun: true },
+      });
+  }
+
+  /** An attempt that has not begun is given back. */
+  private recall(key: string): void {
+    const call = this.running.get(key);
+    if (call?.begunAt === 0) call.controller.abort();
+  }
+
+  private tellWaiting(afterMs: number): void {
+    const before = performance.now() - afterMs;
+    const keys: string[] = [];
+    for (const [key, { begunAt, acceptedAt }] of this.running)
+      if (begunAt === 0 && acceptedAt < before) keys.push(key);
+    if (keys.length === 0 && !this.isAnyWaiting) return;
+    this.isAnyWaiting = keys.length > 0;
+    this.send({ type: 'waiting', keys });
   }
 
   private async outcomeOf(
@@ -155,33 +237,25 @@ export class ClusterWorker {
     { toolName, input, needs }: Assignment,
     signal: AbortSignal,
   ): Promise<RemoteOutcome> {
-    const { tools } = this.options;
-    const text = await this.artifacts.receive(input);
+    const call = {
+      id: 'call',
+      name: toolName,
+      arguments: JSON.parse(await this.artifacts.receive(input)),
+      resources: needs,
+      // The coordinator limits and repeats attempts.
+      timeoutMs: Number.POSITIVE_INFINITY,
+      retry: { maxRetries: 0 },
+    };
     let group = '';
-    const unlisten = tools.engine.progress.listen((update) => {
-      if (update.group !== group) return;
-      if (update.type === 'progress')
-        this.send({ type: 'progress', key, progress: { progress: update.progress, step: update.step } });
-      else if (update.type === 'step')
-        this.send({ type: 'progress', key, progress: { progress: undefined, step: update.step } });
-    });
+    const onGroup = (name: string) => {
+      group = name;
+      this.keys.set(name, key);
+    };
     try {
-      const call = {
-        id: 'call',
-        name: toolName,
-        arguments: JSON.parse(text),
-        resources: needs,
-        // The coordinator limits and repeats attempts.
-        timeoutMs: Number.POSITIVE_INFINITY,
-        retry: { maxRetries: 0 },
-      };
-      const onGroup = (name: string) => {
-        group = name;
-      };
-      const [result] = await tools.executeParallel([call], { signal, onGroup });
+      const [result] = await this.options.tools.executeParallel([call], { signal, onGroup });
       return await this.toOutcome(result!);
     } finally {
-      unlisten();
+      this.keys.delete(group);
     }
   }
 
@@ -202,7 +276,7 @@ export class ClusterWorker {
         return { status: 'failed', reason: result.reason, retryable: name !== 'VolleyError', error, ...why };
       }
       default:
-        return { status: 'cancelled' };
+        return { status: result.attempts === 0 ? 'returned' : 'cancelled' };
     }
   }
 
@@ -224,12 +298,19 @@ function failed(error: unknown): RemoteOutcome {
   };
 }
 
-function offerOf({ tools, config, name, labels = {}, capacity = {} }: ClusterWorkerOptions): WorkerOffer {
+function offerOf({
+  settings,
+  tools,
+  config,
+  name,
+  labels = {},
+  capacity = {},
+}: ClusterWorkerOptions): WorkerOffer {
   const { maxConcurrency, limits, resources } = config.limits;
   const offered = tools.portableTools().map((tool) => [toolLabel(tool.name), toolHash(tool)]);
   return {
     capacity: { ...limits, concurrency: maxConcurrency, resources, ...capacity },
-    labels: { ...labels, worker: name, ...Object.fromEntries(offered) },
+    labels: { ...labels, worker: name, [SHARE_LABEL]: settings.share, ...Object.fromEntries(offered) },
     version: packageVersion(),
     host: hostname(),
     pid: process.pid,

@@ -475,6 +475,10 @@ const clusterSection = table(
     artifacts: optionalText(
       'A folder that all machines share, for arguments and results of more than 64 KB, relative to the folder of `volley.toml`.',
     ),
+    share: optionalText(
+      'A name for the files of this folder. Calls of tools that use files run only on workers with the same name, so give it to machines that have the same files in the same place.',
+      { defaultText: 'an id in `.volley/share-id`, which is the same for all who share the folder' },
+    ),
     placement: choice(['spread', 'pack'], {
       does: 'Among the workers on which a call fits: `spread` takes the least loaded, `pack` the most loaded.',
       default: 'spread',

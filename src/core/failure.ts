@@ -18,7 +18,7 @@ export interface Failure {
   readonly isPermanent?: boolean;
   /** How much memory the next attempt should get, in megabytes. If that does not fit, there is none. */
   readonly memoryMb?: number;
-  /** Whether it was lost with its worker: an idempotent execution then gets another attempt in any case. */
+  /** Whether its worker lost it, or gave it back before it began. Unless it `crashed` and is not idempotent, another attempt follows in any case. */
   readonly isLost?: boolean;
   /** Set if a quota was used up. It then does not count as an attempt. */
   readonly limit?: LimitHit;

@@ -50,6 +50,10 @@ export interface PlacedWorker {
   readonly used: number[];
   /** Takes no new executions. */
   isDraining: boolean;
+  /** How many executions may wait on it for room, so that it has the next one at hand. */
+  spare: number;
+  /** How many were placed on it without room. Each that ends makes room for one of them. */
+  waiting: number;
 }
 
 /**
@@ -73,7 +77,7 @@ export class WorkerPlacement {
   }
 
   /** Call it before a worker joins. */
-  use(accounts: ResourceAccounts): void {
+  useAccounts(accounts: ResourceAccounts): void {
     this.accounts = accounts;
   }
 
@@ -99,13 +103,39 @@ export class WorkerPlacement {
     const limits = own.limits.slice(0, own.limits.length - own.names.named.size);
     for (const [name, index] of accounts.names.named)
       limits[index] = own.limits[own.names.named.get(name) ?? -1] ?? 0;
-    this.workers.set(id, { id, labels, limits, used: limits.map(() => 0), isDraining: false });
+    this.workers.set(id, {
+      id,
+      labels,
+      limits,
+      used: limits.map(() => 0),
+      isDraining: false,
+      spare: 0,
+      waiting: 0,
+    });
   }
 
   /** Lets a worker finish what it has. */
   drain(id: string): void {
     const worker = this.workers.get(id);
     if (worker !== undefined) worker.isDraining = true;
+  }
+
+  /** Lets executions wait on a worker. It keeps its own limits, so it starts them only when there is room. */
+  setSpare(id: string, spare: number): void {
+    const worker = this.workers.get(id);
+    if (worker !== undefined) worker.spare = spare;
+  }
+
+  /** What a worker offers of each limited resource, and what is placed on it. */
+  use(id: string): { readonly name: ResourceName; readonly used: number; readonly limit: number }[] {
+    const worker = this.workers.get(id);
+    if (worker === undefined) return [];
+    return this.accounts.names.all.flatMap((name, index) => {
+      const limit = limitOf(worker, index) / SCALE;
+      return limit > 0 && Number.isFinite(limit)
+        ? [{ name, used: usedOf(worker, index) / SCALE, limit }]
+        : [];
+    });
   }
 
   /** Removes a worker. The shell fails what ran on it. */
@@ -125,6 +155,7 @@ export class WorkerPlacement {
     const worker = isBack ? this.workers.get(execution.worker!) : this.choose(execution);
     if (worker === undefined) return;
     execution.worker = worker.id;
+    if (!hasRoom(worker, demand.needs)) worker.waiting++;
     for (let index = 0; index < demand.needs.length; index++)
       worker.used[index] = usedOf(worker, index) + demand.needs[index]!;
   }
@@ -132,6 +163,7 @@ export class WorkerPlacement {
   giveBack({ worker: id, heldNeeds }: Execution): void {
     const worker = id === undefined ? undefined : this.workers.get(id);
     if (worker === undefined) return;
+    if (worker.waiting > 0) worker.waiting--;
     for (let index = 0; index < heldNeeds.length; index++) worker.used[index]! -= heldNeeds[index]!;
   }
 
@@ -171,6 +203,14 @@ export class WorkerPlacement {
 
 function fitsOn(worker: PlacedWorker, { needs, on }: DemandClass): boolean {
   if (worker.isDraining || (on !== undefined && !offers(worker.labels, on))) return false;
+  if (hasRoom(worker, needs)) return true;
+  return (
+    worker.waiting < worker.spare &&
+    needs.every((need, index) => need === 0 || need <= limitOf(worker, index))
+  );
+}
+
+function hasRoom(worker: PlacedWorker, needs: readonly number[]): boolean {
   for (let index = 0; index < needs.length; index++) {
     const need = needs[index]!;
     if (need > 0 && need > freeOf(worker, index)) return false;

@@ -288,7 +288,7 @@ export class Scheduler {
   usePlacement(placement: WorkerPlacement): void {
     const { resources } = this.dispatcher;
     this.dispatcher.placement = placement;
-    placement.use(resources);
+    placement.useAccounts(resources);
     const unlimited = (names: Iterable<string>) =>
       Object.fromEntries(Array.from(names, (name) => [name, Number.POSITIVE_INFINITY]));
     const { all, named } = resources.names;

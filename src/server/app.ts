@@ -17,6 +17,7 @@ import type { ServerParts } from './routes/parts.ts';
 import { sessionRoutes } from './routes/session.ts';
 import { documentRoute, openApiDocument, systemRoutes } from './routes/system.ts';
 import { toolRoutes } from './routes/tools.ts';
+import { workerRoutes } from './routes/workers.ts';
 
 /** All routes of the server, and the answer to unknown paths. */
 export function createApp(parts: ServerParts): Api {
@@ -49,6 +50,7 @@ export function addRoutes(api: Api, parts: ServerParts): void {
   eventRoutes(api, parts);
   sessionRoutes(api, parts);
   systemRoutes(api, parts);
+  workerRoutes(api, parts);
   documentRoute(api, () => openApiDocument(api, parts.version));
 }
 

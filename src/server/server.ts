@@ -5,6 +5,7 @@ import { getRequestListener, type HttpBindings } from '@hono/node-server';
 import type { BatchExecutor } from '../batch/executor/batch-executor.ts';
 import type { VolleyConfig } from '../config/config.ts';
 import type { ParallelToolCoordinator } from '../coordinator/coordinator.ts';
+import type { WorkerDirectory } from '../coordinator/remote-runner.ts';
 import { VolleyError } from '../core/errors.ts';
 import { reasonText } from '../core/words.ts';
 import { discoveredTools } from '../mcp/open-coordinator.ts';
@@ -42,6 +43,12 @@ export interface ServerOptions {
   readonly log: Log;
   /** Of Volley, for the description of the API. */
   readonly version: string;
+  /**
+   * The workers on which calls are placed.
+   *
+   * @internal
+   */
+  readonly workers?: WorkerDirectory;
   /** Limits of live events that differ from the defaults. */
   readonly events?: HubOptions;
   /** The folder of the built dashboard, if it is not the one of this package. */
@@ -102,7 +109,11 @@ export class VolleyServer {
     this.texts = new BatchTexts(executor, store);
     const watch = new StoreWatch(store);
     this.live = new LiveEvents({ engine: coordinator.engine, executor, store, watch }, events);
-    this.metrics = new ServerMetrics({ engine: coordinator.engine, store, events: this.live });
+    const { workers } = options;
+    this.metrics = new ServerMetrics({
+      ...{ engine: coordinator.engine, store, events: this.live },
+      ...(workers !== undefined && { workers }),
+    });
     this.tracing = startTracing(coordinator.engine, executor);
     const tasks = locateTasks(config.folder, {});
     this.features = new FeatureService(tasks, {
@@ -138,6 +149,7 @@ export class VolleyServer {
       coordinator,
       store,
       executor,
+      workers,
       features: this.features,
       version,
       texts: this.texts,

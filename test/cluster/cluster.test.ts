@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { Signer } from '../../src/cluster/signature.ts';
+import type { DeliveredCalls } from '../../src/cluster/work.ts';
+import { defaultConfig } from '../../src/config/config.ts';
 import { defineTool } from '../../src/tools/define-tool.ts';
 import { OwnCluster } from './support/cluster.ts';
 
@@ -40,6 +42,11 @@ function heldTool(name = 'held') {
     for (const end of open.splice(0)) end();
   };
   return { tool, starts, stops, finish };
+}
+
+function oneSlot() {
+  const config = defaultConfig();
+  return { ...config, limits: { ...config.limits, maxConcurrency: 1 } };
 }
 
 describe('a cluster', () => {
@@ -170,6 +177,35 @@ describe('a cluster', () => {
     expect(await result).toMatchObject({ value: { doubled: 2 } });
   });
 
+  test('gives a call that uses files only to workers that have the same files', async () => {
+    const reading = defineTool({
+      name: 'reading',
+      readOnly: true,
+      cache: () => ({ files: [] }),
+      run: ({ from }: { from?: string }) => from ?? 'read',
+    });
+    const settings = { ...cluster.settings, share: 'other files' };
+    await cluster.worker('a', [reading, double], { settings });
+    const { cluster: link, calls } = await cluster.coordinator([reading, double]);
+    await vi.waitFor(() => expect(link.workers).toEqual(['a']), { timeout: 60_000 });
+    expect(await calls.executeSingle({ name: 'double', arguments: { value: 1 } })).toMatchObject({
+      value: { doubled: 2 },
+    });
+    let group = '';
+    const reads = calls.executeParallel([{ id: 'c', name: 'reading', arguments: {} }], {
+      onGroup: (name) => (group = name),
+    });
+    await vi.waitFor(() =>
+      expect(calls.engine.explain(`${group}/c`)).toMatchObject({ shortage: { label: 'share' } }),
+    );
+    await cluster.worker('b', [reading]);
+    expect(await reads).toMatchObject([{ status: 'completed' }]);
+    expect(link.list().map(({ name, ended }) => [name, ended.completed])).toEqual([
+      ['a', 1],
+      ['b', 1],
+    ]);
+  });
+
   test('lets a draining worker finish its calls and gives it no others', async () => {
     const first = heldTool();
     const second = heldTool();
@@ -186,6 +222,49 @@ describe('a cluster', () => {
     second.finish();
     expect(await Promise.all([running, next])).toMatchObject([{ value: 1 }, { value: 2 }]);
     await drained;
+  });
+
+  test('keeps short calls at hand on a worker, within its limits, and takes them back if they would wait', async () => {
+    let running = 0;
+    let most = 0;
+    let starts = 0;
+    let finish = () => {};
+    const held = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    const mixed = (name: string) =>
+      defineTool({
+        name: 'mixed',
+        resources: { cpu: 0, memoryMb: 0, io: 'none' },
+        run: async ({ isLong }: { isLong: boolean }) => {
+          most = Math.max(most, ++running);
+          starts++;
+          if (isLong) await held;
+          running--;
+          return name;
+        },
+      });
+    const one = { capacity: { concurrency: 1 }, config: oneSlot() };
+    await cluster.worker('a', [mixed('a')], one);
+    const { calls } = await cluster.coordinator([mixed('')]);
+    const list = (count: number, isLong: boolean) =>
+      Array.from({ length: count }, (_, index) => ({
+        id: `c${index}`,
+        name: 'mixed',
+        arguments: { isLong },
+        retry: { maxRetries: 0 },
+      }));
+    const short = await calls.executeParallel(list(200, false));
+    expect(short.filter(({ status }) => status === 'completed').length).toBe(200);
+    expect(most).toBe(1);
+    // They look as short as the others when they are assigned. Not idempotent: only one that did not begin may move.
+    const long = calls.executeParallel(list(2, true));
+    await vi.waitFor(() => expect(starts).toBe(201), { timeout: 60_000 });
+    await cluster.worker('b', [mixed('b')], one);
+    await vi.waitFor(() => expect(starts).toBe(202), { timeout: 60_000 });
+    finish();
+    const ends = await long;
+    expect(ends.map((end) => end.status === 'completed' && end.value).sort()).toEqual(['a', 'b']);
   });
 
   test('is refused to a second coordinator while the first is at work', async () => {
@@ -209,21 +288,31 @@ describe('somebody who can write to Redis but has no key', () => {
     const { cluster: link, calls } = await cluster.coordinator([tool], {
       notify: (text) => notes.push(text),
     });
-    const real = calls.executeSingle({ name: 'held', arguments: { value: 1 } });
-    await vi.waitFor(() => expect(starts).toEqual([1]), { timeout: 60_000 });
-
     const redis = new Redis(cluster.settings.url);
-    const wrong = new Signer('another key altogether');
     const session = (await redis.hkeys('test:notes'))[0]!;
     const { Queue } = await import('bullmq');
     const queue = new Queue(session, { connection: redis as never, prefix: 'test:q' });
-    const [job] = await queue.getJobs(['active']);
-    const scope = { kind: 'outcome', session, key: job!.id!, epoch: link.epoch, expiresAt: 0 } as const;
-    // A forged result, a forged assignment, the real assignment under another id, and a forged worker.
-    await redis.publish('test:inbox', JSON.stringify(wrong.sign(scope, '{"status":"completed"}')));
-    const forged = wrong.sign({ ...scope, kind: 'assignment', key: 'forged-1' }, job!.data.content);
-    await queue.add('call', forged, { jobId: 'forged-1' });
-    await queue.add('call', job!.data, { jobId: 'repeated-1' });
+    // It sees everything, also the real assignment.
+    await queue.pause();
+    const real = calls.executeSingle({ name: 'held', arguments: { value: 1 } });
+    let seen: DeliveredCalls | undefined;
+    await expect
+      .poll(async () => {
+        seen = (await queue.getJobs(['wait']))[0]?.data;
+        return seen?.calls.length;
+      })
+      .toBe(1);
+    await queue.resume();
+    await vi.waitFor(() => expect(starts).toEqual([1]), { timeout: 60_000 });
+
+    const wrong = new Signer('another key altogether');
+    const { scope, content } = seen!.calls[0]!;
+    const outcome = JSON.stringify(wrong.sign({ ...scope, kind: 'outcome' }, '{"status":"completed"}'));
+    // Forged results, a forged assignment, the real assignment again, and a forged worker.
+    await redis.publish('test:inbox', `[${outcome}]`);
+    await redis.hset(`test:q:${session}:outcomes`, scope.key, outcome);
+    await queue.add('calls', { calls: [wrong.sign({ ...scope, key: 'forged-1' }, content)] });
+    await queue.add('calls', seen);
     const note = {
       name: 'evil',
       session: 'evil.1',
@@ -238,8 +327,8 @@ describe('somebody who can write to Redis but has no key', () => {
     await redis.hset('test:heard', 'evil.1', String(Date.now()));
 
     await expect.poll(() => notes.filter((text) => text.includes('evil.1')).length).toBe(1);
-    // Both jobs are refused, and removed by an inspection.
-    await expect.poll(async () => (await queue.getJobs()).map(({ id }) => id)).toEqual([job!.id]);
+    // Both jobs were taken, and nothing came of them.
+    await expect.poll(async () => (await queue.getJobs()).length).toBe(0);
     expect(link.workers).toEqual(['a']);
     expect(starts).toEqual([1]);
     finish();

@@ -69,7 +69,14 @@ describe('the simulation finds', () => {
     'a worker that forgets what it has done': {
       worker: class extends WorkerProtocol<Outcome> {
         override finished(key: string): boolean {
-          const isReported = this.held.get(key) === this.session;
+          return this.held.get(key) === this.session;
+        }
+      },
+    },
+    'a worker that lets go of an attempt before its outcome is stored': {
+      worker: class extends WorkerProtocol<Outcome> {
+        override finished(key: string, outcome: Outcome): boolean {
+          const isReported = super.finished(key, outcome);
           this.held.delete(key);
           return isReported;
         }

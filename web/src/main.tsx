@@ -9,6 +9,7 @@ import './styles/table.css';
 import './styles/panel.css';
 import './styles/drawing.css';
 import './styles/machine.css';
+import './styles/workers.css';
 import './styles/dialog.css';
 import './styles/print.css';
 import { followAddress } from './ui/route.ts';

@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import { BatchExecutor } from '../../batch/executor/batch-executor.ts';
+import type { ClusterCoordinator } from '../../cluster/coordinator.ts';
 import type { VolleyConfig } from '../../config/config.ts';
 import { loadConfig } from '../../config/load.ts';
 import { packageVersion } from '../../config/package-version.ts';
@@ -14,6 +15,7 @@ import { noteTrust } from '../output/messages.ts';
 import { programName, scopeFlags } from '../output/wording.ts';
 import { type CommonOptions, defineCommand } from '../program/command.ts';
 import { onStopSignals } from '../program/stop-signals.ts';
+import { joinCluster } from '../session/cluster.ts';
 
 interface ServeOptions extends CommonOptions {
   readonly port?: number;
@@ -64,7 +66,9 @@ async function serve(config: VolleyConfig, options: CommonOptions, io: Io): Prom
       write: (line) => void io.stderr.raw.write(line),
       redact: (text) => coordinator.redactor.text(text),
     });
+    let cluster: ClusterCoordinator | undefined;
     try {
+      cluster = await joinCluster(config, coordinator, io, (text) => log('info', 'cluster', { text }));
       const { reopened, crashed } = await executor.recover();
       if (reopened.length + crashed.length > 0)
         log('warn', 'recovered', { reopened: reopened.length, crashed: crashed.length });
@@ -76,11 +80,13 @@ async function serve(config: VolleyConfig, options: CommonOptions, io: Io): Prom
         executor,
         log,
         version: packageVersion(),
+        ...(cluster !== undefined && { workers: cluster }),
       });
       await announce(server, config, options, io);
       await untilStopped(stopped, server, log);
     } finally {
       await executor.close({ graceMs: 0 });
+      await cluster?.close();
       await store.close();
     }
   } finally {

@@ -123,7 +123,7 @@ function pairsOf(text: string): [string, string][] {
 function labelsOption(text: string): Labels {
   return Object.fromEntries(
     pairsOf(text).map(([name, value]) => {
-      if (name === 'worker' || name === 'local' || name.startsWith('tool.'))
+      if (name === 'worker' || name === 'local' || name === 'share' || name.startsWith('tool.'))
         throw new InvalidArgumentError(`The label ${name} is set by Volley.`);
       if (value === 'true' || value === 'false') return [name, value === 'true'];
       return [name, /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value];

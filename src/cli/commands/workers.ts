@@ -26,7 +26,7 @@ export const workersCommand = defineCommand<WorkersOptions>({
     if (workers.length === 0) io.stdout.write('No workers. Start one with: volley worker --join URL\n');
     for (const { name, state, running, capacity, labels, version, host, lastHeardMs } of workers) {
       const own = Object.entries(labels).filter(
-        ([label]) => label !== 'worker' && !label.startsWith('tool.'),
+        ([label]) => label !== 'worker' && label !== 'share' && !label.startsWith('tool.'),
       );
       const tools = Object.keys(labels).filter((label) => label.startsWith('tool.')).length;
       const offers = [

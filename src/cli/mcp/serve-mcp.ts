@@ -1,6 +1,8 @@
 import type { Writable } from 'node:stream';
+import type { ClusterCoordinator } from '../../cluster/coordinator.ts';
 import { packageVersion } from '../../config/package-version.ts';
 import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
+import { VolleyError } from '../../core/errors.ts';
 import { reasonText } from '../../core/words.ts';
 import { serveMcpStdio } from '../../mcp/server/serve-stdio.ts';
 import type { Offer } from '../../mcp/server/serve-tools.ts';
@@ -112,7 +114,17 @@ async function openBackend(
   const { config } = await loadConfig({ cwd, env, ...(file !== undefined && { file }) });
   if (config.trust.waiting.length > 0) log(trustText(config.trust));
   const coordinator = await createFullCoordinator(config, env);
+  let cluster: ClusterCoordinator | undefined;
   try {
+    if (config.cluster.url !== undefined) {
+      const { joinCluster } = await import('../session/cluster.ts');
+      cluster = await joinCluster(config, coordinator, { env }, log).catch((error: unknown) => {
+        // Several clients have a server each, and only one of them can have the workers.
+        if (!(error instanceof VolleyError) || error.code !== 'CLUSTER_BUSY') throw error;
+        log(`${error.message} Until then, calls run on this machine.`);
+        return undefined;
+      });
+    }
     const store = await openStore(config.store.file);
     const executor = new BatchExecutor({ coordinator, store });
     let desk: Promise<FeatureService> | undefined;
@@ -134,6 +146,7 @@ async function openBackend(
         try {
           await executor.close({ graceMs: 0 });
           await (await desk)?.close();
+          await cluster?.close();
           await store.close();
         } finally {
           await coordinator.close({ cancel: true });
@@ -141,6 +154,7 @@ async function openBackend(
       },
     };
   } catch (error) {
+    await cluster?.close();
     await closeQuietly(coordinator);
     throw error;
   }

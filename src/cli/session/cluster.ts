@@ -1,7 +1,13 @@
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { ClusterCoordinator } from '../../cluster/coordinator.ts';
 import type { ClusterSettings } from '../../cluster/registry.ts';
 import type { VolleyConfig } from '../../config/config.ts';
 import { CLUSTER_KEY_VARIABLE } from '../../config/user-folder.ts';
+import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
 import { VolleyError } from '../../core/errors.ts';
+import { runningServers } from '../../server/server-record.ts';
 import type { Io } from '../output/io.ts';
 import { writeNote } from '../output/messages.ts';
 import type { Session } from './session.ts';
@@ -12,7 +18,7 @@ const FIRST_WORKER_MS = 3000;
 
 /** Where the cluster is. Throws if a setting is missing. */
 export function clusterSettings(
-  { cluster }: Pick<VolleyConfig, 'cluster'>,
+  { cluster, folder }: Pick<VolleyConfig, 'cluster' | 'folder'>,
   given: string | undefined,
   { env }: Pick<Io, 'env'>,
 ): ClusterSettings {
@@ -34,12 +40,56 @@ export function clusterSettings(
       'CLUSTER_KEY_MISSING',
       `Set ${CLUSTER_KEY_VARIABLE} to a secret of at least ${MIN_KEY_LENGTH} characters, the same on all machines of the cluster.`,
     );
-  return { url, prefix: cluster.prefix, key, artifacts: cluster.artifacts };
+  const share = cluster.share ?? shareId(folder);
+  return { url, prefix: cluster.prefix, key, artifacts: cluster.artifacts, share };
+}
+
+/** A random id in the folder itself: who finds the same one sees the same files. */
+function shareId(folder: string): string {
+  const file = join(folder, '.volley', 'share-id');
+  try {
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, randomBytes(16).toString('hex'), { flag: 'wx', mode: 0o644 });
+  } catch {
+    // It is there already, or this machine may only read.
+  }
+  try {
+    const id = readFileSync(file, 'utf8').trim();
+    if (/^[\da-f]{32}$/.test(id)) return id;
+  } catch {
+    // Nobody can share what has no id.
+  }
+  return randomBytes(16).toString('hex');
+}
+
+/** Becomes the coordinator of the workers. */
+async function openCluster(
+  config: VolleyConfig,
+  url: string | undefined,
+  io: Pick<Io, 'env'>,
+  notify: (text: string) => void,
+): Promise<ClusterCoordinator> {
+  const settings = clusterSettings(config, url, io);
+  const { ClusterCoordinator } = await import('../../cluster/coordinator.ts');
+  return ClusterCoordinator.open(settings, { placement: config.cluster.placement, notify });
+}
+
+/** Lets a long-lived process place its calls on the workers, if the configuration names a cluster. */
+export async function joinCluster(
+  config: VolleyConfig,
+  tools: ParallelToolCoordinator,
+  io: Pick<Io, 'env'>,
+  notify: (text: string) => void,
+): Promise<ClusterCoordinator | undefined> {
+  if (config.cluster.url === undefined) return undefined;
+  const cluster = await openCluster(config, undefined, io, notify);
+  cluster.attach(tools);
+  return cluster;
 }
 
 /**
  * Runs the work with the workers of a cluster, if the command line or the configuration names one. Batches then run in
- * this process, also if a server runs on the same store.
+ * this process. Only if a server runs on the same store, and no other cluster was named, that server runs them.
  */
 export async function withCluster<T>(
   session: Session,
@@ -48,15 +98,14 @@ export async function withCluster<T>(
   work: (session: Session) => Promise<T>,
 ): Promise<T> {
   if ((url ?? session.config.cluster.url) === undefined) return work(session);
-  const settings = clusterSettings(session.config, url, io);
-  const { ClusterCoordinator } = await import('../../cluster/coordinator.ts');
+  // That server coordinates the workers of the configuration.
+  if (url === undefined && (await runningServers(session.config.store.file)).length > 0) return work(session);
   // On a terminal, notes would tear the live display.
   let isShown = true;
   const notify = (text: string) => {
     if (isShown || !io.stderr.isTTY) writeNote(text, io);
   };
-  const { placement } = session.config.cluster;
-  const cluster = await ClusterCoordinator.open(settings, { placement, notify });
+  const cluster = await openCluster(session.config, url, io, notify);
   try {
     cluster.attach(await session.coordinator());
     if (!(await cluster.hasWorker(FIRST_WORKER_MS)))

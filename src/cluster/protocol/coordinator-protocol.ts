@@ -1,4 +1,4 @@
-import type { InspectedJob, ProtocolTimes, RegisteredNote, WorkerNote } from './messages.ts';
+import type { Inspection, ProtocolTimes, RegisteredNote, StoredOutcome, WorkerNote } from './messages.ts';
 
 /** What the coordinator must do next. Everything but `ended`, `worker` and `deposed` may be done late, twice or never. */
 export type CoordinatorCommand<O, N extends WorkerNote = WorkerNote> =
@@ -6,11 +6,13 @@ export type CoordinatorCommand<O, N extends WorkerNote = WorkerNote> =
   | { readonly type: 'enqueue'; readonly session: string; readonly key: string }
   /** Send a request to stop the attempt. */
   | { readonly type: 'cancel'; readonly session: string; readonly key: string }
-  /** Remove the data of jobs that are over. */
+  /** Send a request to give the attempt back, if it has not begun. It ends with an outcome that says so. */
+  | { readonly type: 'recall'; readonly session: string; readonly key: string }
+  /** Remove the stored outcomes of attempts that are over. */
   | { readonly type: 'forget'; readonly session: string; readonly keys: readonly string[] }
-  /** List the jobs of the session, read its note after that, then call `inspected`. */
+  /** Read what the server has about the session, then call `inspected`. */
   | { readonly type: 'inspect'; readonly session: string }
-  /** Mark the session as given up, collect its ended jobs, remove its queue and its note, then call `cleared`. */
+  /** Mark the session as given up, collect its outcomes, remove its queue, outcomes and note, then call `cleared`. */
   | { readonly type: 'fence'; readonly session: string }
   /** The attempt is over. Without an outcome it was lost with its worker. */
   | { readonly type: 'ended'; readonly key: string; readonly outcome: O | undefined }
@@ -20,17 +22,19 @@ export type CoordinatorCommand<O, N extends WorkerNote = WorkerNote> =
 
 interface Assignment {
   readonly session: string;
-  /** Whether the job is known to have been in the queue. */
+  /** Whether it is known to have been in the queue. */
   isEnqueued: boolean;
   isCancelled: boolean;
-  /** The beat of the worker when the job was first missing; undefined if it is not. */
+  /** The beat of the worker when the attempt was first missing; undefined if it is not. */
   missingSince: number | undefined;
 }
 
+/** Joining until the worker has seen this epoch and nothing of earlier work is left on it. */
+type SessionState = 'joining' | 'ready' | 'draining' | 'lost';
+
 interface Session<N> {
   note: N;
-  /** Joining until the worker has seen this epoch and nothing of earlier work is left on it. */
-  state: 'joining' | 'ready' | 'draining' | 'lost';
+  state: SessionState;
   heardAt: number;
   inspectedAt: number;
   readonly keys: Set<string>;
@@ -76,6 +80,11 @@ export class CoordinatorProtocol<O, N extends WorkerNote = WorkerNote> {
 
   get workers(): N[] {
     return Array.from(this.sessions.values(), ({ note }) => note);
+  }
+
+  /** All sessions, with their state and the time they were last heard. */
+  get overview(): { readonly note: N; readonly state: SessionState; readonly heardAt: number }[] {
+    return [...this.sessions.values()];
   }
 
   /** Whether a session may get work. */
@@ -136,28 +145,26 @@ export class CoordinatorProtocol<O, N extends WorkerNote = WorkerNote> {
     for (const session of this.sessions.values()) session.inspectedAt = Number.NEGATIVE_INFINITY;
   }
 
-  /** Handles the jobs of a session, with a note that was read after them. */
-  inspected(session: string, note: N | undefined, jobs: readonly InspectedJob<O>[]): void {
+  /** Handles what the server has about a session. */
+  inspected(session: string, { queued, note, outcomes }: Inspection<O, N>): void {
     const found = this.sessions.get(session);
     if (found === undefined || found.state === 'lost') return;
-    const present = new Set<string>();
     const stray: string[] = [];
-    for (const { key, outcome } of jobs) {
-      present.add(key);
-      if (!this.isFrom(session, key)) stray.push(key);
-      else if (outcome !== undefined) this.end(key, outcome);
+    for (const { key, outcome } of outcomes) {
+      if (this.isFrom(session, key)) this.end(key, outcome);
+      else stray.push(key);
     }
     if (stray.length > 0) this.commands.push({ type: 'forget', session, keys: stray });
-    if (note?.session === session)
-      for (const key of found.keys) this.judgeMissing(key, present.has(key), note);
+    if (note?.session !== session) return;
+    const present = new Set([...queued, ...note.held]);
+    for (const key of found.keys) this.judgeMissing(key, present.has(key), note);
   }
 
-  /** Handles the end of a session: outcomes that its queue still had, and the certainty that nothing else comes. */
-  cleared(session: string, jobs: readonly InspectedJob<O>[]): void {
+  /** Handles the end of a session: outcomes that the server still had, and the certainty that nothing else comes. */
+  cleared(session: string, outcomes: readonly StoredOutcome<O>[]): void {
     const found = this.sessions.get(session);
     if (found?.state !== 'lost') return;
-    for (const { key, outcome } of jobs)
-      if (outcome !== undefined && this.isFrom(session, key)) this.end(key, outcome);
+    for (const { key, outcome } of outcomes) if (this.isFrom(session, key)) this.end(key, outcome);
     for (const key of [...found.keys]) this.end(key, undefined);
     this.sessions.delete(session);
   }
@@ -210,6 +217,8 @@ export class CoordinatorProtocol<O, N extends WorkerNote = WorkerNote> {
     } else if (note.beat > known.note.beat) {
       known.note = note;
       known.heardAt = now;
+      for (const key of note.waiting)
+        if (this.isFrom(id, key)) this.commands.push({ type: 'recall', session: id, key });
     }
   }
 
@@ -234,7 +243,7 @@ export class CoordinatorProtocol<O, N extends WorkerNote = WorkerNote> {
     }
     for (const key of session.keys)
       if (this.assignments.get(key)!.isCancelled) this.commands.push({ type: 'cancel', session: id, key });
-    // A worker without work may still have the data of jobs that are over.
+    // A worker without work may still have outcomes of attempts that are over.
     const pauseMs = session.keys.size > 0 ? inspectMs : IDLE_FACTOR * inspectMs;
     if (now - session.inspectedAt >= pauseMs) {
       session.inspectedAt = now;
@@ -243,12 +252,12 @@ export class CoordinatorProtocol<O, N extends WorkerNote = WorkerNote> {
   }
 
   /**
-   * A job that was in the queue and is not any more was lost by the server. Its worker may still run it. The second
-   * heartbeat from now was made after this inspection: if the worker does not hold the attempt then, nobody does.
+   * An attempt that was in the queue and is nowhere now was lost by the server, unless its worker accepted it after its
+   * last heartbeat. The second heartbeat from now is later than that: if it does not name the attempt, nobody has it.
    */
   private judgeMissing(key: string, isPresent: boolean, note: N): void {
     const assignment = this.assignments.get(key)!;
-    if (isPresent || !assignment.isEnqueued || note.held.includes(key)) assignment.missingSince = undefined;
+    if (isPresent || !assignment.isEnqueued) assignment.missingSince = undefined;
     else if (assignment.missingSince === undefined) assignment.missingSince = note.beat;
     else if (note.beat >= assignment.missingSince + 2) this.end(key, undefined);
   }

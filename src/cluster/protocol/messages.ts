@@ -12,8 +12,10 @@ export interface WorkerNote {
   readonly beat: number;
   /** The highest epoch that it has seen. */
   readonly epoch: number;
-  /** The attempts that it runs or that have not stopped yet, of any session and epoch. */
+  /** The attempts that it runs, that have not stopped yet, or whose outcome is not stored yet, of any session and epoch. */
   readonly held: readonly string[];
+  /** Those of them that have waited for room for some time. The coordinator takes them back. */
+  readonly waiting: readonly string[];
   /** Takes no new work and leaves when it holds none. */
   readonly isDraining: boolean;
   /** Has stopped: it holds nothing and will not come back under this session. */
@@ -37,11 +39,21 @@ export interface BeatReply {
   readonly isDraining: boolean;
 }
 
-/** A job of a worker's queue, as an inspection finds it. */
-export interface InspectedJob<O> {
+/** An outcome that a worker has written and the coordinator has not removed yet. */
+export interface StoredOutcome<O> {
   readonly key: string;
-  /** Its outcome, once it has ended. */
-  readonly outcome: O | undefined;
+  readonly outcome: O;
+}
+
+/**
+ * What the server has about a session, read in this order: an attempt moves from the queue to the worker, and from there
+ * to the outcomes, so it cannot be overlooked on its way.
+ */
+export interface Inspection<O, N extends WorkerNote = WorkerNote> {
+  /** The attempts in the queue that the worker has not accepted. */
+  readonly queued: readonly string[];
+  readonly note: N | undefined;
+  readonly outcomes: readonly StoredOutcome<O>[];
 }
 
 /** Times of the protocol. The worker gives up before the coordinator does, because it counts from an earlier moment. */

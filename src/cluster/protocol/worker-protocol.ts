@@ -7,11 +7,12 @@ export type WorkerCommand =
   /** Take jobs from the queue of the new session only. */
   | { readonly type: 'rejoin'; readonly session: string };
 
-/** What becomes of a job that the queue delivers. */
+/** What becomes of an attempt that the queue delivers. It is taken out of the queue in any case. */
 export type Delivery<O> =
   | { readonly type: 'start' }
-  /** The same attempt runs already: both deliveries end with its outcome. */
+  /** It runs already, and is reported when it ends. */
   | { readonly type: 'join' }
+  /** It has ended: report the outcome again. */
   | { readonly type: 'answer'; readonly outcome: O }
   | { readonly type: 'refuse'; readonly why: 'stale-epoch' | 'cancelled' | 'ended' };
 
@@ -26,7 +27,7 @@ export class WorkerProtocol<O> {
   private beat = 0;
   isDraining = false;
   isGone = false;
-  /** The attempts that run or have not stopped yet, with the session that they belong to. */
+  /** The attempts that are not over, up to the storing of their outcomes, with the session that they belong to. */
   protected readonly held = new Map<string, string>();
   private readonly ended = new Set<string>();
   private readonly outcomes = new Map<string, O>();
@@ -47,14 +48,16 @@ export class WorkerProtocol<O> {
     return commands;
   }
 
-  get running(): number {
+  /** The number of attempts that are not over. */
+  get open(): number {
     return this.held.size;
   }
 
-  /** The note for the next heartbeat. Only one heartbeat may be under way. */
-  nextNote(): WorkerNote {
+  /** The note for the next heartbeat, with the attempts that wait for room. Only one heartbeat may be under way. */
+  nextNote(waiting: readonly string[]): WorkerNote {
     const { name, session, epoch, isDraining, isGone } = this;
-    return { name, session, beat: ++this.beat, epoch, held: [...this.held.keys()], isDraining, isGone };
+    const held = [...this.held.keys()];
+    return { name, session, beat: ++this.beat, epoch, held, waiting, isDraining, isGone };
   }
 
   /** Handles the answer to a heartbeat. The lease counts from the moment it was sent. */
@@ -79,7 +82,7 @@ export class WorkerProtocol<O> {
     if (now > this.leaseEndsAt) this.rejoin(newSession);
   }
 
-  /** Decides about a job of the current session's queue. */
+  /** Decides about an attempt from the queue of a session. */
   delivered(session: string, key: string, epoch: number): Delivery<O> {
     if (session !== this.session || this.isStale(epoch)) return { type: 'refuse', why: 'stale-epoch' };
     this.saw(epoch);
@@ -92,11 +95,12 @@ export class WorkerProtocol<O> {
     return { type: 'start' };
   }
 
-  /** Records the end of an attempt. Returns whether its outcome may be reported. */
+  /** Records the end of an attempt. Returns whether to store its outcome, and then to call `reported`. */
   finished(key: string, outcome: O): boolean {
-    const session = this.held.get(key);
-    this.held.delete(key);
-    if (session !== this.session) return false;
+    if (this.held.get(key) !== this.session) {
+      this.held.delete(key);
+      return false;
+    }
     remember(this.ended, key, MAX_REMEMBERED);
     this.outcomes.set(key, outcome);
     if (this.outcomes.size > MAX_OUTCOMES)
@@ -105,6 +109,11 @@ export class WorkerProtocol<O> {
         break;
       }
     return true;
+  }
+
+  /** The outcome is stored. */
+  reported(session: string, key: string): void {
+    if (this.held.get(key) === session) this.held.delete(key);
   }
 
   cancel(session: string, key: string): void {
@@ -136,9 +145,13 @@ export class WorkerProtocol<O> {
     this.stopAll();
   }
 
-  /** Outcomes of what runs now must not be reported any more. */
+  /** Outcomes of what is open now must not count any more. */
   private stopAll(): void {
     for (const key of this.held.keys()) {
+      if (this.ended.has(key)) {
+        this.held.delete(key);
+        continue;
+      }
       this.held.set(key, '');
       this.commands.push({ type: 'stop', key, why: 'fenced' });
     }

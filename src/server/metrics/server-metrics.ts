@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { WorkerDirectory, WorkerStatus } from '../../coordinator/remote-runner.ts';
 import { RESOURCE_TABLE } from '../../core/resource-table.ts';
 import type { ParallelExecutionEngine } from '../../engine/engine.ts';
 import type { DurationSummary, ToolUsage } from '../../engine/statistics.ts';
@@ -13,6 +14,7 @@ export interface MetricsParts {
   readonly engine: ParallelExecutionEngine;
   readonly store: Store;
   readonly events: { counts(): HubCounts };
+  readonly workers?: WorkerDirectory;
 }
 
 const OPEN = ['pending', 'queued', 'running', 'retrying'] as const;
@@ -51,6 +53,7 @@ export class ServerMetrics {
     this.addUsageMetrics();
     this.addQuotaMetrics();
     this.addEventMetrics();
+    if (parts.workers !== undefined) this.addWorkerMetrics(parts.workers);
     const commits = new Histogram({
       name: 'volley_store_commit_seconds',
       help: 'How long a transaction of the store took, from its first write until it was safe.',
@@ -227,6 +230,63 @@ export class ServerMetrics {
     );
     this.gauge('volley_event_subscribers', 'Streams that are open.', value('subscribers'));
     this.gauge('volley_event_lag', 'By how many events the slowest client is behind.', value('lag'));
+  }
+
+  private addWorkerMetrics(workers: WorkerDirectory): void {
+    const each =
+      (value: (status: WorkerStatus) => number): Values =>
+      () =>
+        workers.list().map((status) => [{ worker: status.name }, value(status)] as const);
+    const uses = (amount: 'used' | 'limit') => () =>
+      workers
+        .list()
+        .flatMap(({ name: worker, use }) =>
+          use.map(
+            ({ name, [amount]: value }) =>
+              [{ worker, resource: WIRE_NAMES.get(name) ?? name }, value] as const,
+          ),
+        );
+    this.gauge(
+      'volley_workers',
+      'Workers of the cluster, by state.',
+      () => workers.list().map(({ state }) => [{ state }, 1] as const),
+      'state',
+    );
+    this.gauge(
+      'volley_worker_calls',
+      'Calls that a worker has.',
+      each(({ calls }) => calls.length),
+      'worker',
+    );
+    this.gauge(
+      'volley_worker_last_heard_seconds',
+      'How long ago a worker renewed its lease.',
+      each(({ lastHeardMs }) => lastHeardMs / 1000),
+      'worker',
+    );
+    this.gauge(
+      'volley_worker_resource_used',
+      'How much of a resource of a worker calls hold.',
+      uses('used'),
+      ...['worker', 'resource'],
+    );
+    this.gauge(
+      'volley_worker_resource_limit',
+      'How much of a resource a worker offers.',
+      uses('limit'),
+      ...['worker', 'resource'],
+    );
+    this.counter(
+      'volley_worker_calls_ended_total',
+      'Calls that ended on a worker since it joined, by status.',
+      () =>
+        workers
+          .list()
+          .flatMap(({ name: worker, ended }) =>
+            Object.entries(ended).map(([status, count]) => [{ worker, status }, count] as const),
+          ),
+      ...['worker', 'status'],
+    );
   }
 
   /** Attempts, failures and times of each tool: what to do with each update of the engine. */

@@ -1,5 +1,6 @@
 import type { BatchExecutor } from '../../batch/executor/batch-executor.ts';
 import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
+import type { WorkerDirectory } from '../../coordinator/remote-runner.ts';
 import type { McpHttp } from '../../mcp/server/mcp-http.ts';
 import type { Store } from '../../store/store.ts';
 import type { FeatureService } from '../../tasks/run/feature-service.ts';
@@ -18,6 +19,8 @@ export interface ServerParts {
   readonly coordinator: ParallelToolCoordinator;
   readonly store: Store;
   readonly executor: BatchExecutor;
+  /** Undefined if everything runs in this process. */
+  readonly workers: WorkerDirectory | undefined;
   readonly features: FeatureService;
   readonly texts: BatchTexts;
   readonly live: LiveEvents;

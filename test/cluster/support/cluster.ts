@@ -29,7 +29,7 @@ export class OwnCluster {
 
   get settings(): ClusterSettings {
     const artifacts = join(this.folder, 'artifacts');
-    return { url: this.redis.url, prefix: 'test', key: 'a key for tests only', artifacts };
+    return { url: this.redis.url, prefix: 'test', key: 'a key for tests only', share: 'files', artifacts };
   }
 
   async worker(
@@ -37,7 +37,7 @@ export class OwnCluster {
     tools: readonly Tool[],
     rest: Partial<ClusterWorkerOptions> = {},
   ): Promise<ClusterWorker> {
-    const config = defaultConfig(this.folder);
+    const config = rest.config ?? defaultConfig(this.folder);
     const own = new ParallelToolCoordinator({ config });
     own.register(...tools);
     const worker = await ClusterWorker.join({

@@ -1,5 +1,10 @@
 import { CoordinatorProtocol } from '../../../src/cluster/protocol/coordinator-protocol.ts';
-import type { BeatReply, ProtocolTimes, WorkerNote } from '../../../src/cluster/protocol/messages.ts';
+import type {
+  BeatReply,
+  ProtocolTimes,
+  StoredOutcome,
+  WorkerNote,
+} from '../../../src/cluster/protocol/messages.ts';
 import { WorkerProtocol } from '../../../src/cluster/protocol/worker-protocol.ts';
 import { type Random, seededRandom } from '../../../src/core/random.ts';
 
@@ -12,7 +17,9 @@ import { type Random, seededRandom } from '../../../src/core/random.ts';
 
 export type Outcome =
   | { readonly kind: 'completed'; readonly key: string; readonly run: number }
-  | { readonly kind: 'cancelled' };
+  | { readonly kind: 'cancelled' }
+  /** It was taken back before it began. */
+  | { readonly kind: 'returned' };
 
 /** The two machines. A test replaces one by a broken one. */
 export interface Machines {
@@ -34,17 +41,24 @@ export interface SimulationReport {
 class Violation extends Error {}
 
 const TIMES: ProtocolTimes = { beatMs: 1000, leaseMs: 5000, inspectMs: 2000 };
-/** How long a delivered job may stay unanswered before the queue delivers it again. */
+/** How long a taken job may stay unacknowledged before the queue delivers it again. */
 const LOCK_MS = 3000;
 const FAULTS_END_MS = 40_000;
 const SETTLED_BY_MS = 160_000;
 const FORGOTTEN_MS = 1000;
+/** How many attempts a worker runs at once. */
+const SLOTS = 2;
+/** How many attempts may wait on a worker. */
+const SPARE = 2;
+/** A worker names attempts that have waited longer. */
+const WAITING_MS = 1000;
 
+/** Attempts that travel together. */
 interface SimulatedJob {
   readonly epoch: number;
-  state: 'waiting' | 'active' | 'ended';
+  readonly keys: readonly string[];
+  state: 'waiting' | 'active';
   activeAt: number;
-  outcome: Outcome | undefined;
 }
 
 interface ServerState {
@@ -56,6 +70,7 @@ interface ServerState {
   notes: Map<string, { note: WorkerNote; at: number }>;
   fenced: Set<string>;
   queues: Map<string, Map<string, SimulatedJob>>;
+  outcomes: Map<string, Map<string, Outcome>>;
 }
 
 /** A process that can be cut off, stopped and killed. */
@@ -98,6 +113,7 @@ export class ClusterSimulation {
     notes: new Map(),
     fenced: new Set(),
     queues: new Map(),
+    outcomes: new Map(),
   };
   private snapshots: { at: number; state: string }[] = [];
   private serverDownUntil = 0;
@@ -121,7 +137,7 @@ export class ClusterSimulation {
     this.lossRate = dropsAll ? 1 : this.random() * 0.3;
     this.breakRate = this.random() * 0.05;
     for (let index = 0; index < 30; index++) this.tasks.push(this.newTask(index));
-    for (let index = 0; index < 3; index++) this.workers.push(new SimulatedWorker(this, `w${index}`, 2));
+    for (let index = 0; index < 3; index++) this.workers.push(new SimulatedWorker(this, `w${index}`, SLOTS));
     this.coordinators.push(new SimulatedCoordinator(this, 'c0'));
   }
 
@@ -286,8 +302,11 @@ export class ClusterSimulation {
       throw new Violation(`${key} ended, but ${task.id} is ${task.status} with ${task.key}`);
     if (outcome?.kind === 'completed' && (outcome.key !== key || !this.begun.has(key)))
       throw new Violation(`${key} got the result of ${outcome.key}`);
+    if (outcome?.kind === 'returned' && this.begun.has(key))
+      throw new Violation(`${key} was given back, but it ran`);
     task.key = undefined;
-    if (outcome?.kind === 'completed') task.status = 'completed';
+    if (outcome?.kind === 'returned' && !task.wantsCancel) task.status = 'open';
+    else if (outcome?.kind === 'completed') task.status = 'completed';
     else if (task.wantsCancel) task.status = 'cancelled';
     else if (outcome?.kind === 'cancelled') throw new Violation(`${key} was cancelled, but nobody asked`);
     else task.status = task.isIdempotent ? 'open' : 'failed';
@@ -339,16 +358,18 @@ export class ClusterSimulation {
     if (!this.isHealed || this.tasks.some(({ status }) => status === 'open' || status === 'running'))
       return false;
     for (const queue of this.server.queues.values()) if (queue.size > 0) return false;
+    for (const outcomes of this.server.outcomes.values()) if (outcomes.size > 0) return false;
     return this.workers.every(({ running }) => running.size === 0);
   }
 
   private snapshot(): void {
-    const { notes, fenced, queues, ...rest } = this.server;
+    const { notes, fenced, queues, outcomes, ...rest } = this.server;
     const state = JSON.stringify({
       ...rest,
       notes: [...notes],
       fenced: [...fenced],
       queues: Array.from(queues, ([session, jobs]) => [session, [...jobs]]),
+      outcomes: Array.from(outcomes, ([session, stored]) => [session, [...stored]]),
     });
     this.snapshots.push({ at: this.now, state });
     if (this.snapshots.length > 4) this.snapshots.shift();
@@ -386,12 +407,15 @@ export class ClusterSimulation {
     this.serverDownUntil = this.now + this.random() * 4000;
     const { state } = this.snapshots[Math.floor(this.random() * this.snapshots.length)] ?? {};
     if (state === undefined || this.random() < 0.3) return;
-    const { notes, fenced, queues, ...rest } = JSON.parse(state);
+    const { notes, fenced, queues, outcomes, ...rest } = JSON.parse(state);
     Object.assign(this.server, rest);
     this.server.notes = new Map(notes);
     this.server.fenced = new Set(fenced);
     this.server.queues = new Map(
       queues.map(([session, jobs]: [string, [string, SimulatedJob][]]) => [session, new Map(jobs)]),
+    );
+    this.server.outcomes = new Map(
+      outcomes.map(([session, stored]: [string, [string, Outcome][]]) => [session, new Map(stored)]),
     );
   }
 
@@ -416,7 +440,11 @@ class SimulatedWorker {
   private machine!: WorkerProtocol<Outcome>;
   private isUp = false;
   private sessions = 0;
-  private takes = 0;
+  private isTaking = false;
+  /** The attempts that wait for room, with the time they were accepted. */
+  private readonly waiting = new Map<string, { readonly session: string; readonly since: number }>();
+  /** Outcomes that are stored together, by session. */
+  private outbox = new Map<string, StoredOutcome<Outcome>[]>();
 
   constructor(
     private readonly world: ClusterSimulation,
@@ -439,7 +467,9 @@ class SimulatedWorker {
     this.isUp = false;
     this.party.generation++;
     this.running.clear();
-    this.takes = 0;
+    this.isTaking = false;
+    this.waiting.clear();
+    this.outbox = new Map();
     this.world.after(this.world.random() * 6000, () => this.ensureStarted());
   }
 
@@ -487,8 +517,9 @@ class SimulatedWorker {
 
   private sendBeat(): void {
     const { machine, world, party } = this;
-    if (machine.isDraining && machine.running === 0) machine.isGone = true;
-    const note = machine.nextNote();
+    if (machine.isDraining && machine.open === 0) machine.isGone = true;
+    const isLong = ([, { since }]: [string, { since: number }]) => since + WAITING_MS < world.now;
+    const note = machine.nextNote([...this.waiting].filter(isLong).map(([key]) => key));
     const sentAt = world.now;
     const { generation } = party;
     world.ask(
@@ -516,28 +547,35 @@ class SimulatedWorker {
     );
   }
 
+  /** Takes a job, accepts its attempts, and only then takes it out of the queue. */
   private takeJob(): void {
     const { machine, world, party } = this;
     const { session } = machine;
-    if (machine.isGone || this.running.size + this.takes >= this.capacity) return;
-    this.takes++;
+    if (machine.isGone || this.isTaking) return;
+    this.isTaking = true;
     world.ask(
       party,
       (server) => {
-        for (const [key, job] of server.queues.get(session) ?? []) {
+        for (const [id, job] of server.queues.get(session) ?? []) {
           const isStalled = job.state === 'active' && job.activeAt + LOCK_MS < world.now;
           if (job.state !== 'waiting' && !isStalled) continue;
           job.state = 'active';
           job.activeAt = world.now;
-          return { key, epoch: job.epoch };
+          return { id, keys: job.keys, epoch: job.epoch };
         }
         return undefined;
       },
       (job) => {
-        this.takes--;
+        this.isTaking = false;
         machine.tick(world.now, this.newSession());
         this.obey();
-        if (job !== undefined) this.deliver(session, job.key, job.epoch);
+        if (job === undefined) return;
+        for (const key of job.keys) this.deliver(session, key, job.epoch);
+        world.ask(
+          party,
+          (server) => server.queues.get(session)?.delete(job.id),
+          () => {},
+        );
       },
     );
   }
@@ -547,12 +585,10 @@ class SimulatedWorker {
     const delivery = machine.delivered(session, key, epoch);
     this.obey();
     switch (delivery.type) {
-      case 'start': {
-        const run = world.began(this, key);
-        const { generation } = this.party;
-        this.finishLater(generation, run, run.task.durationMs, session);
+      case 'start':
+        this.waiting.set(key, { session, since: world.now });
+        this.startNext();
         return;
-      }
       case 'join':
         return;
       case 'answer':
@@ -561,6 +597,25 @@ class SimulatedWorker {
       case 'refuse':
         if (delivery.why === 'cancelled') this.report(session, key, { kind: 'cancelled' });
     }
+  }
+
+  /** Starts what waits while there is room. */
+  private startNext(): void {
+    for (const [key, { session }] of this.waiting) {
+      if (this.running.size >= this.capacity) return;
+      this.waiting.delete(key);
+      const run = this.world.began(this, key);
+      this.finishLater(this.party.generation, run, run.task.durationMs, session);
+    }
+  }
+
+  /** Gives back an attempt that has not begun. */
+  recall(key: string): void {
+    const session = this.waiting.get(key)?.session;
+    if (!this.isUp || session === undefined) return;
+    this.waiting.delete(key);
+    const outcome: Outcome = { kind: 'returned' };
+    if (this.machine.finished(key, outcome)) this.report(session, key, outcome);
   }
 
   private finishLater(generation: number, run: Run, delayMs: number, session: string): void {
@@ -576,26 +631,50 @@ class SimulatedWorker {
         ? { kind: 'cancelled' }
         : { kind: 'completed', key: run.key, run: run.number };
       if (this.machine.finished(run.key, outcome)) this.report(session, run.key, outcome);
+      this.startNext();
     });
   }
 
+  /** Outcomes of about the same time are stored together. */
   private report(session: string, key: string, outcome: Outcome): void {
+    const { world, party, outbox } = this;
+    const waiting = outbox.get(session);
+    if (waiting !== undefined) {
+      waiting.push({ key, outcome });
+      return;
+    }
+    outbox.set(session, [{ key, outcome }]);
+    const { generation } = party;
+    world.after(world.random() * 20, () => {
+      if (party.generation === generation) this.flush(session);
+    });
+  }
+
+  private flush(session: string): void {
     const { world, party } = this;
+    const group = this.outbox.get(session)!;
+    this.outbox.delete(session);
     world.ask(
       party,
       (server) => {
-        const job = server.queues.get(session)?.get(key);
-        if (job === undefined || job.state === 'ended') return;
-        job.state = 'ended';
-        job.outcome = outcome;
+        if (server.fenced.has(session)) return false;
+        const stored = server.outcomes.get(session) ?? new Map<string, Outcome>();
+        server.outcomes.set(session, stored);
+        for (const { key, outcome } of group) stored.set(key, outcome);
+        return true;
       },
-      () => world.toCoordinator(party, (coordinator) => coordinator.received(session, key, outcome)),
+      (isStored) => {
+        if (!isStored) return;
+        for (const { key } of group) this.machine.reported(session, key);
+        world.toCoordinator(party, (coordinator) => coordinator.received(session, group));
+      },
     );
   }
 
   private obey(): void {
     for (const command of this.machine.takeCommands()) {
       if (command.type === 'rejoin') continue;
+      this.recall(command.key);
       const run = this.running.get(command.key);
       if (run === undefined || run.isStopping) continue;
       run.isStopping = true;
@@ -612,6 +691,7 @@ class SimulatedCoordinator {
   private isUp = false;
   /** The session of each attempt that has not ended. */
   private readonly assigned = new Map<string, string>();
+  private readonly outbox = new Map<string, string[]>();
   private lives = 0;
 
   constructor(
@@ -637,8 +717,8 @@ class SimulatedCoordinator {
     this.world.after(this.world.random() * 5000, () => this.ensureStarted());
   }
 
-  received(session: string, key: string, outcome: Outcome): void {
-    this.machine?.received(session, key, outcome);
+  received(session: string, group: readonly StoredOutcome<Outcome>[]): void {
+    for (const { key, outcome } of group) this.machine?.received(session, key, outcome);
     this.obey();
   }
 
@@ -677,6 +757,7 @@ class SimulatedCoordinator {
           return;
         }
         this.assigned.clear();
+        this.outbox.clear();
         world.takeOver(epoch);
         this.machine = new world.machines.coordinator(epoch, TIMES, world.now);
         this.poll(life);
@@ -696,7 +777,7 @@ class SimulatedCoordinator {
         const notes = Array.from(server.notes.values(), ({ note, at }) => ({ note, ageMs: world.now - at }));
         // The first look, and then some, also find queues without a worker.
         if (polls % 20 === 0) {
-          for (const session of server.queues.keys())
+          for (const session of new Set([...server.queues.keys(), ...server.outcomes.keys()]))
             if (!server.notes.has(session)) notes.push({ note: goneNote(session), ageMs: 0 });
         }
         return { notes, epoch: server.epoch };
@@ -722,7 +803,7 @@ class SimulatedCoordinator {
     if (machine === undefined) return;
     for (const { session } of machine.workers) {
       if (!machine.isReady(session)) continue;
-      for (let free = 2 - this.countOn(session); free > 0; free--) {
+      while (this.countOn(session) < SLOTS + SPARE) {
         const task = world.nextOpen(machine.epoch);
         if (task === undefined) return;
         task.attempts++;
@@ -757,33 +838,19 @@ class SimulatedCoordinator {
     for (const command of machine.takeCommands()) {
       switch (command.type) {
         case 'enqueue':
-          world.ask(
-            party,
-            (server) => {
-              const queue = server.queues.get(command.session) ?? new Map<string, SimulatedJob>();
-              server.queues.set(command.session, queue);
-              if (!queue.has(command.key))
-                queue.set(command.key, {
-                  epoch: machine.epoch,
-                  state: 'waiting',
-                  activeAt: 0,
-                  outcome: undefined,
-                });
-            },
-            () => {
-              this.machine?.enqueued(command.key, command.session);
-              this.obey();
-            },
-          );
+          this.enqueue(machine, command.session, command.key);
           break;
         case 'cancel':
           world.toWorker(party, command.session, (worker) => worker.cancel(command.session, command.key));
+          break;
+        case 'recall':
+          world.toWorker(party, command.session, (worker) => worker.recall(command.key));
           break;
         case 'forget':
           world.ask(
             party,
             (server) => {
-              for (const key of command.keys) server.queues.get(command.session)?.delete(key);
+              for (const key of command.keys) server.outcomes.get(command.session)?.delete(key);
             },
             () => {},
           );
@@ -797,14 +864,15 @@ class SimulatedCoordinator {
             (server) => {
               if (server.epoch > machine.epoch) return undefined;
               server.fenced.add(command.session);
-              const jobs = listJobs(server, command.session);
+              const outcomes = outcomesOf(server, command.session);
               server.queues.delete(command.session);
+              server.outcomes.delete(command.session);
               server.notes.delete(command.session);
-              return jobs;
+              return outcomes;
             },
-            (jobs) => {
-              if (jobs === undefined) return;
-              this.machine?.cleared(command.session, jobs);
+            (outcomes) => {
+              if (outcomes === undefined) return;
+              this.machine?.cleared(command.session, outcomes);
               this.obey();
             },
           );
@@ -826,28 +894,62 @@ class SimulatedCoordinator {
     this.dispatch();
   }
 
+  /** Attempts of about the same time go to a worker together. */
+  private enqueue(machine: CoordinatorProtocol<Outcome>, session: string, key: string): void {
+    const { world, party, outbox } = this;
+    const waiting = outbox.get(session);
+    if (waiting !== undefined) {
+      waiting.push(key);
+      return;
+    }
+    const keys = [key];
+    outbox.set(session, keys);
+    const { generation } = party;
+    const id = `job-${key}`;
+    world.after(world.random() * 20, () => {
+      if (party.generation !== generation) return;
+      outbox.delete(session);
+      world.ask(
+        party,
+        (server) => {
+          const queue = server.queues.get(session) ?? new Map<string, SimulatedJob>();
+          server.queues.set(session, queue);
+          if (!queue.has(id)) queue.set(id, { epoch: machine.epoch, keys, state: 'waiting', activeAt: 0 });
+        },
+        () => {
+          for (const each of keys) this.machine?.enqueued(each, session);
+          this.obey();
+        },
+      );
+    });
+  }
+
   private inspect(session: string): void {
     const { world, party } = this;
-    world.ask(
-      party,
-      (server) => listJobs(server, session),
-      (jobs) =>
-        world.ask(
-          party,
+    const read = <T>(what: (server: ServerState) => T, then: (value: T) => void) =>
+      world.ask(party, what, then);
+    read(
+      (server) => [...(server.queues.get(session)?.values() ?? [])].flatMap(({ keys }) => keys),
+      (queued) =>
+        read(
           (server) => server.notes.get(session)?.note,
-          (note) => {
-            this.machine?.inspected(session, note, jobs);
-            this.obey();
-          },
+          (note) =>
+            read(
+              (server) => outcomesOf(server, session),
+              (outcomes) => {
+                this.machine?.inspected(session, { queued, note, outcomes });
+                this.obey();
+              },
+            ),
         ),
     );
   }
 }
 
 function goneNote(session: string): WorkerNote {
-  return { name: '', session, beat: 0, epoch: 0, held: [], isDraining: true, isGone: true };
+  return { name: '', session, beat: 0, epoch: 0, held: [], waiting: [], isDraining: true, isGone: true };
 }
 
-function listJobs(server: ServerState, session: string) {
-  return Array.from(server.queues.get(session) ?? [], ([key, { outcome }]) => ({ key, outcome }));
+function outcomesOf(server: ServerState, session: string): StoredOutcome<Outcome>[] {
+  return Array.from(server.outcomes.get(session) ?? [], ([key, outcome]) => ({ key, outcome }));
 }

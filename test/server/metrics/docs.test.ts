@@ -9,7 +9,12 @@ const PART_OF_HISTOGRAM = /_(bucket|sum|count)$/;
 async function knownMetrics(): Promise<Set<string>> {
   const { coordinator, store } = await openRig();
   const counts = { events: 0, subscribers: 0, opened: 0, resumed: 0, gaps: 0, stalled: 0, lag: 0 };
-  const metrics = new ServerMetrics({ engine: coordinator.engine, store, events: { counts: () => counts } });
+  const metrics = new ServerMetrics({
+    engine: coordinator.engine,
+    store,
+    events: { counts: () => counts },
+    workers: { list: () => [], drain: async () => false },
+  });
   onTestFinished(() => metrics.close());
   const { body } = await metrics.text();
   return new Set([...body.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name!));

@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { ServerSettings, TaskSettings } from '../../../src/config/config.ts';
+import type { WorkerDirectory } from '../../../src/coordinator/remote-runner.ts';
 import { digestOf, digestText } from '../../../src/server/auth/secrets.ts';
 import type { HubOptions } from '../../../src/server/events/event-hub.ts';
 import { startServer, type VolleyServer } from '../../../src/server/server.ts';
@@ -52,6 +53,7 @@ export interface ServeOptions {
   readonly file?: string;
   readonly webFolder?: string;
   readonly events?: HubOptions;
+  readonly workers?: WorkerDirectory;
 }
 
 /** A real server on a free port of loopback, on a new store; closed after the test. */
@@ -62,6 +64,7 @@ export async function serve({
   file,
   webFolder,
   events,
+  workers,
 }: ServeOptions = {}): Promise<Served> {
   let config!: Parameters<typeof startServer>[0]['config'];
   const rig = await openRig(
@@ -97,6 +100,7 @@ export async function serve({
     log: (level, event, fields) => void (level !== 'debug' && lines.push({ level, event, ...fields })),
     ...(webFolder !== undefined && { webFolder }),
     ...(events !== undefined && { events }),
+    ...(workers !== undefined && { workers }),
   });
   onTestFinished(() => server.close({ graceMs: 0 }));
   const { address } = server;

@@ -3,12 +3,14 @@ import type { BatchBody } from '../../../src/server/wire/batch.ts';
 import type { EventBody, EventType } from '../../../src/server/wire/event.ts';
 import type { AttemptBody, ExecutionBody, ExecutionDetailBody } from '../../../src/server/wire/execution.ts';
 import type { StatisticsBody } from '../../../src/server/wire/statistics.ts';
+import type { WorkersBody } from '../../../src/server/wire/worker.ts';
 
 export type Batch = BatchBody;
 export type Execution = ExecutionBody;
 export type ExecutionDetail = ExecutionDetailBody;
 export type AttemptDetail = AttemptBody;
 export type Statistics = StatisticsBody;
+export type Workers = WorkersBody;
 export type Problem = ProblemBody;
 export type Status = Execution['status'];
 export type TaskEvent = EventBody<'task'>;

@@ -4,6 +4,7 @@ const TABS: readonly BatchTab[] = ['executions', 'graph', 'timeline'];
 export type Route =
   | { readonly page: 'batches' }
   | { readonly page: 'machine' }
+  | { readonly page: 'workers' }
   | {
       readonly page: 'batch';
       readonly batch: string;
@@ -16,6 +17,7 @@ export function routeOf(hash: string): Route {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?');
   const [page, name, tab] = path.split('/').map(decoded);
   if (page === 'machine') return { page: 'machine' };
+  if (page === 'workers') return { page: 'workers' };
   if (page !== 'batch' || name === undefined || name === '') return { page: 'batches' };
   return {
     page: 'batch',
@@ -28,6 +30,7 @@ export function routeOf(hash: string): Route {
 export function hashOf(route: Route): string {
   if (route.page === 'batches') return '#/';
   if (route.page === 'machine') return '#/machine';
+  if (route.page === 'workers') return '#/workers';
   const query = route.task === undefined ? '' : `?${new URLSearchParams({ task: route.task })}`;
   return `#/batch/${encodeURIComponent(route.batch)}/${route.tab}${query}`;
 }

@@ -6,6 +6,7 @@ export const SHORTCUTS: readonly (readonly [keys: readonly string[], what: strin
   [['n'], 'New tasks'],
   [['b'], 'All batches'],
   [['m'], 'Machine'],
+  [['w'], 'Workers'],
   [['1', '2', '3'], 'Executions, graph, timeline'],
   [['/'], 'Search'],
   [['t'], 'Light, dark or as the system'],

@@ -12,6 +12,7 @@ import { Header } from './header.tsx';
 import { HelpDialog } from './help.tsx';
 import { MachinePage } from './machine/machine-page.tsx';
 import { SignIn } from './sign-in.tsx';
+import { WorkersPage } from './workers/workers-page.tsx';
 
 export function App(): JSX.Element {
   const { value: here } = route;
@@ -25,6 +26,7 @@ export function App(): JSX.Element {
     n: add,
     b: () => go({ page: 'batches' }),
     m: () => go({ page: 'machine' }),
+    w: () => go({ page: 'workers' }),
     t: switchTheme,
   });
   if (session.value.state === 'out') return <SignIn why={session.value.why} />;
@@ -42,6 +44,7 @@ export function App(): JSX.Element {
       <main id="main" tabIndex={-1}>
         {here.page === 'batches' && <BatchesPage add={add} />}
         {here.page === 'machine' && <MachinePage />}
+        {here.page === 'workers' && <WorkersPage />}
         {here.page === 'batch' && <BatchPage key={here.batch} route={here} add={add} />}
       </main>
       <Notices />

@@ -18,11 +18,14 @@ export function Header({ add }: { add: () => void }): JSX.Element {
         <span>Volley</span>
       </a>
       <nav aria-label="Pages">
-        <a href="#/" aria-current={page === 'machine' ? undefined : 'page'}>
+        <a href="#/" aria-current={page === 'machine' || page === 'workers' ? undefined : 'page'}>
           Batches
         </a>
         <a href="#/machine" aria-current={page === 'machine' ? 'page' : undefined}>
           Machine
+        </a>
+        <a href="#/workers" aria-current={page === 'workers' ? 'page' : undefined}>
+          Workers
         </a>
       </nav>
       <span class="spring" />
@@ -65,10 +68,11 @@ const LIVE_TEXT = {
   crowded: 'Every 10 s',
 } as const;
 
-/** The machine page asks instead of listening, so that it has no stream to tell of. */
+/** The pages about machines ask instead of listening, so that they have no stream to tell of. */
 function LiveMark(): JSX.Element | null {
   const { state } = connection.value;
-  if (route.value.page === 'machine' || state === 'absent') return null;
+  const { page } = route.value;
+  if (page === 'machine' || page === 'workers' || state === 'absent') return null;
   return (
     <span class={`live is-${state}`} role="status">
       <span class="live-dot" aria-hidden="true" />

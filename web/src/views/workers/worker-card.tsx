@@ -1,0 +1,111 @@
+import type { JSX } from 'preact';
+import { numberText } from '../../../../src/cli/output/numbers.ts';
+import { RESOURCE_TABLE } from '../../../../src/core/resource-table.ts';
+import { countText, spanText } from '../../../../src/core/words.ts';
+import { post } from '../../api/http.ts';
+import type { Workers } from '../../api/wire.ts';
+import { act } from '../../ui/actions.ts';
+import { Fact } from '../machine/card.tsx';
+
+type Worker = Workers['workers'][number];
+
+/** More would make the card longer than the page. */
+const SHOWN_CALLS = 8;
+
+const NAMES: Readonly<Record<string, string>> = {
+  concurrency: 'Calls at once',
+  ...Object.fromEntries(RESOURCE_TABLE.map(({ wireNeed, label }) => [wireNeed, label])),
+};
+
+/** One worker: its state, its use, and the calls that it has. */
+export function WorkerCard({ worker, mayDrain }: { worker: Worker; mayDrain: boolean }): JSX.Element {
+  const { name, state, host, pid, version, labels, tools, last_heard_ms, use, spare, ended } = worker;
+  const named = Object.entries(labels);
+  return (
+    <article class="card worker" aria-label={`Worker ${name}`}>
+      <header class="worker-head">
+        <h2>{name}</h2>
+        <span class={`worker-state is-${state}`}>{state}</span>
+        <span class="spring" />
+        {mayDrain && state === 'ready' && (
+          <button
+            type="button"
+            class="button"
+            aria-label={`Drain ${name}`}
+            title="Let it finish its calls and leave"
+            onClick={() => void drain(name)}
+          >
+            Drain
+          </button>
+        )}
+      </header>
+      <p class="quiet">
+        {host}, process {pid}, Volley {version}, {countText(tools, 'tool')}, heard{' '}
+        {spanText(Math.round(last_heard_ms / 1000) * 1000)} ago
+      </p>
+      {named.length > 0 && (
+        <ul class="worker-labels" aria-label="Labels">
+          {named.map(([label, value]) => (
+            <li key={label}>
+              {label}={String(value)}
+            </li>
+          ))}
+        </ul>
+      )}
+      <div class="worker-uses">
+        {use.map((each) => (
+          <Use key={each.name} use={each} />
+        ))}
+      </div>
+      <dl class="facts">
+        {Object.entries(ended).map(([status, count]) => (
+          <Fact key={status} name={status}>
+            {numberText(count)}
+          </Fact>
+        ))}
+        {spare > 0 && <Fact name="spare calls allowed">{numberText(spare)}</Fact>}
+      </dl>
+      <Calls worker={worker} />
+    </article>
+  );
+}
+
+function Use({ use: { name, used, limit } }: { use: Worker['use'][number] }): JSX.Element {
+  const label = NAMES[name] ?? name;
+  return (
+    <div class="worker-use">
+      <span>{label}</span>
+      <meter min={0} max={limit} value={Math.min(used, limit)} aria-label={label} />
+      <span class="number">
+        {amount(used)} of {amount(limit)}
+      </span>
+    </div>
+  );
+}
+
+function Calls({ worker: { calls, running } }: { worker: Worker }): JSX.Element {
+  if (running === 0) return <p class="quiet">No calls.</p>;
+  const shown = calls.slice(0, SHOWN_CALLS);
+  return (
+    <ul class="worker-calls" aria-label="Calls">
+      {shown.map(({ id, function: name }) => (
+        <li key={id}>
+          <code>{id}</code> <span class="quiet">{name}</span>
+        </li>
+      ))}
+      {running > shown.length && <li class="quiet">and {numberText(running - shown.length)} more</li>}
+    </ul>
+  );
+}
+
+function amount(value: number): string {
+  return numberText(Number(value.toFixed(1)));
+}
+
+async function drain(name: string): Promise<void> {
+  if (!window.confirm(`Let ${name} finish its calls and leave?`)) return;
+  await act(async () => {
+    await post(`workers/${encodeURIComponent(name)}/drain`);
+    return `${name} finishes its calls and leaves.`;
+  });
+}
