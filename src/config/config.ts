@@ -87,7 +87,7 @@ export interface ProcessSettings {
 export interface SecretSettings extends CamelKeys<Settings['secrets']> {}
 
 /** Where batches are stored. */
-export interface StoreSettings {
+export interface StoreSettings extends Omit<CamelKeys<Settings['store']>, 'file'> {
   /** Absolute. */
   readonly file: string;
 }
@@ -251,7 +251,7 @@ export function toConfig(
     threads: settings.threads,
     processes: { sandbox, learnUsage, limits: camelKeys(processLimits) },
     secrets: camelKeys(settings.secrets),
-    store: { file: resolve(folder, store.file) },
+    store: { ...camelKeys(store), file: resolve(folder, store.file) },
     cache: camelKeys(settings.cache),
     cluster: {
       ...cluster,

@@ -26,6 +26,7 @@ const TUNING: readonly Path[] = [
   ['defaults'],
   ['threads'],
   ['cache'],
+  ...['log_mb', 'task_log_mb'].map((key) => ['store', key]),
   ...['allow', 'deny', 'protected', 'files'].map((key) => ['tools', key]),
   ...['allow_hosts', 'max_bytes', 'max_redirects', 'timeout_ms'].map((key) => ['tools', 'http_request', key]),
   ...['memory_mb', 'cpu_ms', 'open_files', 'processes', 'output_bytes', 'result_bytes', 'disk_mb'].map(

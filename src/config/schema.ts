@@ -428,6 +428,18 @@ const storeSection = table('Where batches and their results are stored.', {
     does: 'The SQLite database file, relative to the folder of `volley.toml`. It is created when the first task is added.',
     default: '.volley/volley.db',
   }),
+  log_mb: wholeNumber({
+    does: 'The size of what all tasks printed and logged together. Beyond it, the oldest output is dropped.',
+    default: 256,
+    min: 1,
+    max: 1_048_576,
+  }),
+  task_log_mb: wholeNumber({
+    does: 'The same of one task. Its oldest lines are dropped.',
+    default: 16,
+    min: 1,
+    max: 1024,
+  }),
 });
 
 const cacheSection = table(

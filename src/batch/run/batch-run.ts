@@ -29,6 +29,7 @@ import { learnedDurations } from './learned-durations.ts';
 import { RunMonitor } from './monitor.ts';
 import { judgesDependencies, type PlannedTask, planTask, planTasks } from './plan-tasks.ts';
 import { Prediction } from './prediction.ts';
+import { RunOutput } from './task-output.ts';
 import { TaskRun, type TaskRunParts, type TaskRunRoles, type WrittenEnd } from './task-run.ts';
 
 /** The options of a start. */
@@ -81,6 +82,7 @@ export class BatchRun implements TaskRunParts, GroupHost {
   readonly batch: string;
   readonly journal: RunJournal;
   readonly monitor: RunMonitor;
+  readonly output: RunOutput;
   readonly prediction = new Prediction(() => this.timeLeft());
   /** Settles when everything is written and the lease is released. Never rejects. */
   readonly done: Promise<void>;
@@ -126,6 +128,8 @@ export class BatchRun implements TaskRunParts, GroupHost {
     this.deadlineAt = options.timeoutMs === undefined ? undefined : performance.now() + options.timeoutMs;
     this.journal = new RunJournal(store, this.batch, (error) => this.abandon(error));
     this.monitor = new RunMonitor(this.batch, events);
+    const { redactor, logLimits } = setup.coordinator;
+    this.output = new RunOutput(store, this.batch, redactor, logLimits);
     const mode = options.force ? 'force' : 'use';
     this.cache = options.cache ? setup.coordinator.resultCache(store, mode) : undefined;
     this.done = new Promise((resolve) => {
@@ -858,7 +862,7 @@ export class BatchRun implements TaskRunParts, GroupHost {
   private async end(): Promise<void> {
     const { lease, end } = this.setup;
     try {
-      await this.cache?.close();
+      await Promise.all([this.cache?.close(), this.output.close()]);
       if (!(await end(this.isStopping || this.problem !== undefined))) {
         // A task was added or reopened since the last pull, and the caller was promised that this run takes it.
         this.hasEnded = false;

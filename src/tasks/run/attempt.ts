@@ -43,7 +43,7 @@ export async function runAttempt(run: RunContext, seq: string, context: ToolCont
   const { timeoutMs } = run.terms;
   const agent = nextAgent(run, seq);
   const record = openRecord(run, seq, agent);
-  const transcript = await openTranscript(run, seq, record);
+  const transcript = await openTranscript(run, seq, record, context);
   const controller = new AbortController();
   const timeout = new ToolFailure(`The attempt took longer than ${spanText(timeoutMs)} and was terminated.`, {
     reason: 'timeout',
@@ -60,7 +60,7 @@ export async function runAttempt(run: RunContext, seq: string, context: ToolCont
     // The commands may have changed since the run began.
     requireTrusted(folder, claimed, run.env);
     addConcurrent(working, subtask, record);
-    const { id, attempt } = context;
+    const { id, attempt, log } = context;
     const prefix = attempts.of(seq).length === 1 ? '' : `${attemptText(attempts.of(seq))}: `;
     const report = (step: string) => context.report(`${prefix}${step}`);
     const { isTakenOver } = claim;
@@ -69,7 +69,7 @@ export async function runAttempt(run: RunContext, seq: string, context: ToolCont
     const summary = await delegate(
       run,
       { agent, feature: claimed, subtask, record, transcript, isTakenOver, onVerified },
-      { id, attempt, report, signal },
+      { id, attempt, report, log, signal },
     );
     isClaimed = false;
     transcript.add({ type: 'end', ok: true, text: summary, usage: record.usage });
@@ -117,9 +117,10 @@ async function openTranscript(
   { folder, feature, redact }: RunContext,
   seq: string,
   record: SubtaskAttempt,
+  { log }: ToolContext,
 ): Promise<TranscriptWriter> {
   const { number: attempt, agent } = record;
-  const transcript = await TranscriptWriter.open(folder.project, feature, seq, attempt, redact);
+  const transcript = await TranscriptWriter.open(folder.project, feature, seq, attempt, redact, log);
   if (transcript.isOpen) record.transcript = transcriptPath(feature, seq, attempt);
   transcript.add({ type: 'start', agent, attempt, folder: folder.project, process: ownIdentity() });
   return transcript;
