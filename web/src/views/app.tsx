@@ -23,8 +23,8 @@ export function App(): JSX.Element {
       dialog.value = { kind: 'help' };
     },
     n: add,
-    b: () => go({ page: 'batches' }),
-    m: () => go({ page: 'machine' }),
+    b: () => go({ page: 'batches', query: {} }),
+    m: () => go({ page: 'machine', query: {} }),
     t: switchTheme,
   });
   if (session.value.state === 'out') return <SignIn why={session.value.why} />;

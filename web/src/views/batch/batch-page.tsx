@@ -2,14 +2,14 @@ import type { JSX } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { ApiError } from '../../api/http.ts';
 import { connection } from '../../api/live.ts';
-import { FIRST_TABLE } from '../../model/order.ts';
+import { tableOf, tableQuery } from '../../model/order.ts';
 import type { BatchTab, Route } from '../../model/route.ts';
 import { BatchSync } from '../../store/batch-sync.ts';
 import type { Row } from '../../store/state.ts';
 import { state } from '../../store/store.ts';
 import { Empty } from '../../ui/empty.tsx';
 import { useOpenedGroups } from '../../ui/opened-groups.ts';
-import { selectTask, showTab } from '../../ui/route.ts';
+import { selectTask, setQuery, showTab } from '../../ui/route.ts';
 import { useShortcuts } from '../../ui/shortcuts.ts';
 import { ConnectionBar } from '../connection-bar.tsx';
 import { ExecutionPanel } from '../execution/execution-panel.tsx';
@@ -28,10 +28,10 @@ const TABS: readonly (readonly [tab: BatchTab, text: string])[] = [
 
 /** One batch: how it stands, and its executions as a table, a graph or a timeline. */
 export function BatchPage({ route, add }: { route: BatchRoute; add: () => void }): JSX.Element {
-  const { batch: name, tab, task } = route;
+  const { batch: name, tab, query } = route;
+  const { task, q, status, function: functionName, sort } = query;
   const [sync, setSync] = useState<BatchSync>();
-  // Kept here, so that it is the same after a look at the graph.
-  const [table, setTable] = useState(FIRST_TABLE);
+  const table = useMemo(() => tableOf(query), [q, status, functionName, sort]);
   const groups = useOpenedGroups();
   const [error, setError] = useState<ApiError>();
   useEffect(() => {
@@ -80,7 +80,13 @@ export function BatchPage({ route, add }: { route: BatchRoute; add: () => void }
       <div class={task === undefined ? 'split' : 'split has-panel'}>
         <div class="split-main">
           {open !== undefined && tab === 'executions' && (
-            <ExecutionsView open={open} task={task} table={table} change={setTable} groups={groups} />
+            <ExecutionsView
+              open={open}
+              task={task}
+              table={table}
+              change={(next) => setQuery(tableQuery(next))}
+              groups={groups}
+            />
           )}
           {open !== undefined && tab === 'graph' && <GraphView open={open} task={task} groups={groups} />}
           {open !== undefined && sync !== undefined && tab === 'timeline' && (
