@@ -40,7 +40,7 @@ export function App(): JSX.Element {
       </button>
       <Header add={add} />
       <main id="main" tabIndex={-1}>
-        {here.page === 'batches' && <BatchesPage add={add} />}
+        {here.page === 'batches' && <BatchesPage query={here.query} add={add} />}
         {here.page === 'machine' && <MachinePage />}
         {here.page === 'batch' && <BatchPage key={here.batch} route={here} add={add} />}
       </main>

@@ -1,7 +1,9 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
+import { numberText } from '../../../../src/cli/output/numbers.ts';
 import type { ApiError } from '../../api/http.ts';
 import { connection } from '../../api/live.ts';
+import type { Batch } from '../../api/wire.ts';
 import { tableOf, tableQuery } from '../../model/order.ts';
 import type { BatchTab, Route } from '../../model/route.ts';
 import { BatchSync } from '../../store/batch-sync.ts';
@@ -35,7 +37,6 @@ export function BatchPage({ route, add }: { route: BatchRoute; add: () => void }
   const groups = useOpenedGroups();
   const [error, setError] = useState<ApiError>();
   useEffect(() => {
-    document.title = `${name} · Volley`;
     const own = new BatchSync(name, setError);
     setSync(own);
     return () => own.close();
@@ -47,6 +48,10 @@ export function BatchPage({ route, add }: { route: BatchRoute; add: () => void }
     Escape: () => selectTask(undefined),
   });
   const batch = state.value.batches.get(name);
+  const title = batch === undefined ? name : titleText(batch);
+  useEffect(() => {
+    document.title = `${title} · Volley`;
+  }, [title]);
   const open = state.value.open?.name === name ? state.value.open : undefined;
   const running = useMemo(() => runningGroups(open?.rows ?? []), [open?.rows]);
   if (error?.status === 404) return <NoBatch name={name} />;
@@ -97,6 +102,12 @@ export function BatchPage({ route, add }: { route: BatchRoute; add: () => void }
       </div>
     </div>
   );
+}
+
+/** `audit 3/6, 2 failed`: for a tab that nobody looks at. */
+function titleText({ batch, counts, total }: Batch): string {
+  const done = `${numberText(counts.completed)}/${numberText(total)}`;
+  return `${batch} ${done}${counts.failed > 0 ? `, ${numberText(counts.failed)} failed` : ''}`;
 }
 
 function runningGroups(rows: readonly Row[]): number {
