@@ -4,8 +4,16 @@ import { layOutGraph } from '../../web/src/graph/layout.ts';
 import { neighbour } from '../../web/src/graph/neighbours.ts';
 import { criticalPath } from '../../web/src/model/critical-path.ts';
 import { countItems, doneText } from '../../web/src/model/groups.ts';
-import { arrange, byUrgency, type Filter, NO_FILTER, type Order } from '../../web/src/model/order.ts';
-import { hashOf, routeOf } from '../../web/src/model/route.ts';
+import {
+  arrange,
+  byUrgency,
+  type Filter,
+  NO_FILTER,
+  type Order,
+  tableOf,
+  tableQuery,
+} from '../../web/src/model/order.ts';
+import { hashOf, listOf, listText, routeOf, withQuery } from '../../web/src/model/route.ts';
 import { batchState, runLength } from '../../web/src/model/text.ts';
 import { spansOf } from '../../web/src/timeline/spans.ts';
 import { batchIn } from '../../web/src/views/add/pasted.ts';
@@ -251,11 +259,24 @@ describe('the graph', () => {
 
 describe('the address', () => {
   test('leads back to the same view, whatever a batch and a task are called', () => {
-    const route = { page: 'batch', batch: 'a/b?c#ü', tab: 'graph', task: 'x&y=1 2' } as const;
+    const query = { task: 'x&y=1 2', q: '?#/', open: listText(['a,b', 'c%']) };
+    const route = { page: 'batch', batch: 'a/b?c#ü', tab: 'graph', query } as const;
     expect(routeOf(hashOf(route))).toEqual(route);
-    expect(routeOf('#/machine')).toEqual({ page: 'machine' });
+    expect(listOf(query.open)).toEqual(['a,b', 'c%']);
+    expect(routeOf('#/machine')).toEqual({ page: 'machine', query: {} });
     expect(routeOf('#/batch/%E0%A4%A/nonsense')).toMatchObject({ page: 'batch', tab: 'executions' });
-    expect(routeOf('')).toEqual({ page: 'batches' });
+    expect(routeOf('')).toEqual({ page: 'batches', query: {} });
+  });
+
+  test('has the filter and the order of the table, and nothing where they are as ever', () => {
+    const address = '#/batch/b/executions?q=disk+full&status=running%2Cfailed&function=f&sort=-duration';
+    const table = tableOf(routeOf(address).query);
+    expect(table).toEqual({
+      filter: { statuses: new Set(['running', 'failed']), function: 'f', search: 'disk full' },
+      order: { key: 'duration', isDescending: true },
+    });
+    expect(tableOf(tableQuery(table))).toEqual(table);
+    expect(withQuery({}, tableQuery(tableOf({ sort: 'nonsense', status: 'nonsense' })))).toEqual({});
   });
 });
 

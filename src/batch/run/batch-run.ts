@@ -274,7 +274,11 @@ export class BatchRun implements TaskRunParts, GroupHost {
     if (handle.status === 'running' || handle.status === 'completed') return undefined;
     const { engine } = this.setup.coordinator;
     if (engine.handle(handle.id) !== handle) return undefined;
-    return engine.explain(handle.id, this.taskId).text;
+    const standing = engine.explain(handle.id, this.taskId);
+    // Nobody but the engine knows the group of the batch by its name.
+    return standing.reason === 'group-limit'
+      ? `the batch has ${standing.running} of at most ${standing.limit} running`
+      : standing.text;
   }
 
   /** Says that a task is not submitted yet, because the batch is large. */

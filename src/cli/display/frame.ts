@@ -69,7 +69,8 @@ function countsLine(view: DisplayedBatch, width: number, colors: Colors, lead?: 
   const line = new Line(width);
   if (lead !== undefined) line.add(`${lead} `, colors.bold);
   const [of, separator] = width < VERY_NARROW ? ['/', ' '] : [' of ', ' · '];
-  line.add(`${numberText(ended)}${of}${numberText(total)}`);
+  const done = width < NARROW ? '' : ' done';
+  line.add(`${numberText(counts.completed)}${of}${numberText(total)}${done}`);
   const add = (text: string, color?: (text: string) => string) => {
     if (line.room >= textWidth(text) + separator.length) line.add(separator, colors.dim).add(text, color);
   };
@@ -207,10 +208,11 @@ function addBar(
   width: number,
   colors: Colors,
 ): void {
-  const done = Math.min(progress >= 1 ? width : width - 1, Math.round(Math.max(0, progress) * width));
-  const red = failed > 0 ? Math.min(done, Math.max(1, Math.round(failed * width))) : 0;
+  const red = failed > 0 ? Math.max(1, Math.round(failed * width)) : 0;
+  const full = progress + failed >= 1 ? width : width - 1;
+  const done = Math.max(0, Math.min(full - red, Math.round(progress * width)));
   line
-    .add(DONE.repeat(Math.max(0, done - red)), colors.green)
+    .add(DONE.repeat(done), colors.green)
     .add(DONE.repeat(red), colors.red)
-    .add(LEFT.repeat(Math.max(0, width - done)), colors.dim);
+    .add(LEFT.repeat(Math.max(0, width - done - red)), colors.dim);
 }

@@ -7,7 +7,7 @@ export interface DisplayedBatch {
   readonly counts: TaskCounts;
   /** How many results came from the cache. */
   readonly cached?: number;
-  /** 0 to 1: ended tasks, and the reported part of running ones. */
+  /** 0 to 1: completed tasks, and the reported part of running ones. */
   readonly progress: number;
   /** Undefined while unknown. */
   readonly ratePerSecond: number | undefined;

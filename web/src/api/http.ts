@@ -25,13 +25,15 @@ export function whenSignedOut(run: () => void): void {
   signedOut = run;
 }
 
-type Query = Readonly<Record<string, string | number | undefined>>;
+/** A list is a name that is repeated. */
+type Query = Readonly<Record<string, string | number | readonly string[] | undefined>>;
 
 /** Addresses are relative to the page, so that it also works behind a path of a proxy. */
 export function addressOf(path: string, query: Query = {}): string {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
-    if (value !== undefined && value !== '') search.set(name, String(value));
+    if (typeof value === 'object') for (const one of value) search.append(name, one);
+    else if (value !== undefined && value !== '') search.set(name, String(value));
   }
   const text = search.toString();
   return text === '' ? `v1/${path}` : `v1/${path}?${text}`;

@@ -1,8 +1,11 @@
 import type { Status } from '../api/wire.ts';
 import type { Row } from '../store/state.ts';
+import { listOf, listText, type Query } from './route.ts';
+import { STATUSES } from './status.ts';
 import { titleOf } from './text.ts';
 
-export type SortKey = 'seq' | 'name' | 'status' | 'function' | 'attempts' | 'started' | 'duration';
+const SORT_KEYS = ['seq', 'name', 'status', 'function', 'attempts', 'started', 'duration'] as const;
+export type SortKey = (typeof SORT_KEYS)[number];
 
 export interface Order {
   readonly key: SortKey;
@@ -24,7 +27,30 @@ export interface TableState {
 
 export const NO_FILTER: Filter = { statuses: new Set(), function: '', search: '' };
 
-export const FIRST_TABLE: TableState = { filter: NO_FILTER, order: { key: 'seq', isDescending: false } };
+/** The table as the address has it. */
+export function tableOf({ q = '', status, function: functionName = '', sort = '' }: Query): TableState {
+  const listed = listOf(status);
+  const key = SORT_KEYS.find((one) => one === sort.replace(/^-/, '')) ?? 'seq';
+  return {
+    filter: {
+      statuses: new Set(STATUSES.filter((one) => listed.includes(one))),
+      function: functionName,
+      search: q,
+    },
+    order: { key, isDescending: sort.startsWith('-') },
+  };
+}
+
+/** What the address needs for this table; nothing for what is so anyway. */
+export function tableQuery({ filter, order }: TableState): Query {
+  const sort = `${order.isDescending ? '-' : ''}${order.key}`;
+  return {
+    q: filter.search,
+    status: listText(filter.statuses),
+    function: filter.function,
+    sort: sort === 'seq' ? '' : sort,
+  };
+}
 
 const NONE: ReadonlySet<string> = new Set();
 

@@ -23,8 +23,8 @@ export function App(): JSX.Element {
       dialog.value = { kind: 'help' };
     },
     n: add,
-    b: () => go({ page: 'batches' }),
-    m: () => go({ page: 'machine' }),
+    b: () => go({ page: 'batches', query: {} }),
+    m: () => go({ page: 'machine', query: {} }),
     t: switchTheme,
   });
   if (session.value.state === 'out') return <SignIn why={session.value.why} />;
@@ -40,7 +40,7 @@ export function App(): JSX.Element {
       </button>
       <Header add={add} />
       <main id="main" tabIndex={-1}>
-        {here.page === 'batches' && <BatchesPage add={add} />}
+        {here.page === 'batches' && <BatchesPage query={here.query} add={add} />}
         {here.page === 'machine' && <MachinePage />}
         {here.page === 'batch' && <BatchPage key={here.batch} route={here} add={add} />}
       </main>

@@ -1,29 +1,41 @@
 import type { JSX } from 'preact';
 import { connection } from '../api/live.ts';
-import { may } from '../api/session.ts';
+import { may, session } from '../api/session.ts';
 import { dialog } from '../ui/dialogs.ts';
 import { Icon } from '../ui/icons.tsx';
 import { route } from '../ui/route.ts';
 import { switchTheme, theme } from '../ui/theme.ts';
 
+/** The pages, in the order of the header. */
+const PAGES = [
+  ['batches', '#/', 'Batches'],
+  ['machine', '#/machine', 'Machine'],
+] as const;
+
 const THEME_ICON = { system: 'system', light: 'sun', dark: 'moon' } as const;
 const THEME_TEXT = { system: 'as the system', light: 'light', dark: 'dark' } as const;
 
 export function Header({ add }: { add: () => void }): JSX.Element {
-  const { page } = route.value;
+  // A batch is one of the batches.
+  const page = route.value.page === 'batch' ? 'batches' : route.value.page;
+  const project = session.value.state === 'in' ? session.value.project : '';
   return (
     <header class="header">
       <a class="brand" href="#/" aria-label="Volley, all batches">
         <img src="./icon.svg" alt="" width="22" height="22" />
-        <span>Volley</span>
+        <span class="brand-name">Volley</span>
       </a>
+      {project !== '' && (
+        <span class="project" title={`Project ${project}`}>
+          {project}
+        </span>
+      )}
       <nav aria-label="Pages">
-        <a href="#/" aria-current={page === 'machine' ? undefined : 'page'}>
-          Batches
-        </a>
-        <a href="#/machine" aria-current={page === 'machine' ? 'page' : undefined}>
-          Machine
-        </a>
+        {PAGES.map(([name, hash, text]) => (
+          <a key={name} href={hash} aria-current={page === name ? 'page' : undefined}>
+            {text}
+          </a>
+        ))}
       </nav>
       <span class="spring" />
       <LiveMark />
