@@ -9,6 +9,8 @@ import './styles/table.css';
 import './styles/panel.css';
 import './styles/drawing.css';
 import './styles/machine.css';
+import './styles/log.css';
+import './styles/features.css';
 import './styles/dialog.css';
 import './styles/print.css';
 import { followAddress } from './ui/route.ts';

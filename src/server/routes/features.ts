@@ -1,10 +1,12 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { batchNameOf } from '../../tasks/files/feature.ts';
+import { BOARD_STATES } from '../../tasks/run/feature-board.ts';
 import type { RunReport } from '../../tasks/run/report.ts';
 import { notRunYet } from '../../tasks/run/report-file.ts';
 import { reportText } from '../../tasks/run/report-text.ts';
 import { RUN_INPUT } from '../../tasks/run/run-request.ts';
 import { type Api, answers, mayTake, REFUSALS, requestOf, secured, takes } from './api.ts';
+import { LOG, LOG_QUERY, logBody } from './logs.ts';
 import type { ServerParts } from './parts.ts';
 
 const TAGS = ['features'];
@@ -38,6 +40,41 @@ export function featureRoutes(api: Api, { features, texts }: ServerParts): void 
     async (context) => {
       const { data } = await features.status(context.req.valid('param').feature);
       return context.json(copied(data), 200);
+    },
+  );
+
+  api.openapi(
+    createRoute({
+      ...secured('read'),
+      operationId: 'getFeatureBoard',
+      method: 'get',
+      path: '/v1/features/{feature}/board',
+      tags: TAGS,
+      summary: 'Returns a feature with how each subtask stands and what its agents have shown',
+      request: { params: FEATURE_PATH },
+      responses: { 200: answers(BOARD, 'The feature.'), ...REFUSALS },
+    }),
+    async (context) => {
+      const board = await features.board(context.req.valid('param').feature);
+      return context.json(copied(board), 200);
+    },
+  );
+
+  api.openapi(
+    createRoute({
+      ...secured('read'),
+      operationId: 'getSubtaskLog',
+      method: 'get',
+      path: '/v1/features/{feature}/subtasks/{seq}/log',
+      tags: TAGS,
+      summary: 'Returns a part of the transcript of an agent that worked on a subtask',
+      description: 'Attempts are counted over all runs.',
+      request: { params: SUBTASK_PATH, query: LOG_QUERY },
+      responses: { 200: answers(LOG, 'The lines.'), ...REFUSALS },
+    }),
+    async (context) => {
+      const { feature, seq } = context.req.valid('param');
+      return context.json(await logBody(await features.log(feature, seq), context.req.valid('query')), 200);
     },
   );
 
@@ -167,6 +204,64 @@ const SUBTASK = z
 const FEATURE_DETAIL = z
   .object({ ...HEAD, subtasks: z.array(SUBTASK), unreadable: z.array(z.string()) })
   .openapi('FeatureDetail');
+
+const USAGE = z
+  .object({
+    turns: z.number().optional(),
+    inputTokens: z.number().optional(),
+    outputTokens: z.number().optional(),
+    costUsd: z.number().optional(),
+  })
+  .describe('What agents reported, over all runs that have ended.');
+
+const BOARD_SUBTASK = SUBTASK.extend({
+  state: z
+    .enum(BOARD_STATES)
+    .describe('ready: it can start now. failed: the last attempt failed, and nobody works on it.'),
+  description: z.string().nullable(),
+  acceptance_criteria: z.array(z.string()),
+  checks: z.array(z.string()).describe('What must hold besides the deliverables.'),
+  step: z.string().nullable().describe('What its agent does now.'),
+  attempts: z.array(z.int()).describe('Those with a transcript, over all runs.'),
+  usage: USAGE,
+  result: z
+    .object({
+      status: z.enum(['completed', 'failed', 'skipped', 'left']),
+      agent: z.string().nullable(),
+      reason: z.string().nullable(),
+      error: z.string().nullable(),
+      skipped_because: z.string().nullable(),
+      verified: z.boolean(),
+      evidence: z.array(z.object({ subject: z.string(), ok: z.boolean(), text: z.string() })),
+      word: z.string().nullable().describe('The last words of the agent.'),
+      discrepancy: z.string().nullable(),
+      touched: z.array(z.string()).describe('The files it changed.'),
+      outside_deliverables: z.array(z.string()),
+      denied: z.array(z.string()),
+      conflicts: z.array(z.string()),
+      branch: z.string().nullable(),
+      kept: z.string().nullable().describe('Where work is that was not merged.'),
+      attempts: z.int(),
+      duration_ms: z.number(),
+    })
+    .nullable()
+    .describe('Of the last run that had it.'),
+}).openapi('BoardSubtask');
+
+const BOARD = z
+  .object({
+    ...HEAD,
+    objective: z.string().nullable(),
+    exit_criteria: z.array(z.string()),
+    usage: USAGE,
+    subtasks: z.array(BOARD_SUBTASK),
+    unreadable: z.array(z.string()),
+  })
+  .openapi('FeatureBoard');
+
+export type FeatureBody = z.infer<typeof FEATURE>;
+export type FeatureBoardBody = z.infer<typeof BOARD>;
+export type RunBody = z.infer<typeof RUN>;
 
 const NEW_RUN = z.strictObject(RUN_INPUT.shape).openapi('NewRun');
 

@@ -1,14 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { LogSource } from '../../batch/log-page.ts';
 import { batchNameOf, progressOf, titleOf } from '../files/feature.ts';
 import { featureStatusText, featureView } from '../files/feature-text.ts';
+import { findSubtask } from '../files/subtask-reference.ts';
 import type { TaskLocation } from '../files/task-folder.ts';
 import { withCommandRunner } from '../verify/command-runner.ts';
 import { type CompletedAnswer, completedAnswer, verifyAndComplete } from '../verify/complete.ts';
+import { featureBoard } from './feature-board.ts';
 import { type RunSetting, runFeature } from './feature-run.ts';
 import { askRun, isAgentOfRun } from './mailbox.ts';
 import type { RunReport } from './report.ts';
 import { readReport } from './report-file.ts';
 import { type RunInput, toRunRequest } from './run-request.ts';
+import { transcriptLog } from './transcript.ts';
 
 interface CompletionRequest {
   readonly seq: string;
@@ -64,6 +68,28 @@ export class FeatureService {
     const moment = folder.moment();
     const data = { ...featureView(feature, moment), running: await this.isRunning(name) };
     return { text: featureStatusText(feature, moment), data };
+  }
+
+  /** A feature with all that a person decides by. */
+  async board(name: string) {
+    const { folder } = this.place;
+    const feature = await folder.read(name);
+    const [report, view, running] = await Promise.all([
+      // A report that cannot be read is no reason to show nothing.
+      readReport(folder, name).catch(() => undefined),
+      this.setting.executor.view(batchNameOf(name)),
+      this.isRunning(name),
+    ]);
+    const tasks = new Map(view === undefined || !running ? [] : view.running.map((task) => [task.id, task]));
+    const sources = { moment: folder.moment(), project: folder.project, report, running: tasks };
+    return { ...featureBoard(feature, sources), running };
+  }
+
+  /** The transcripts of a subtask's agents. */
+  async log(name: string, reference: string): Promise<LogSource> {
+    const { folder } = this.place;
+    const { seq } = findSubtask(await folder.read(name), reference);
+    return transcriptLog(folder.project, name, seq);
   }
 
   /** Checks everything and starts the agents. Throws on problems; later failures are in the report. */

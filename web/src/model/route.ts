@@ -5,7 +5,7 @@ const TABS: readonly BatchTab[] = ['executions', 'graph', 'timeline'];
 export type Query = Readonly<Record<string, string>>;
 
 /** Pages that have nothing but a query. */
-const PLAIN_PAGES = ['batches', 'machine'] as const;
+const PLAIN_PAGES = ['batches', 'features', 'machine'] as const;
 type PlainPage = (typeof PLAIN_PAGES)[number];
 
 export type Route =

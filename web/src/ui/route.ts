@@ -29,7 +29,8 @@ export function setQuery(change: Readonly<Record<string, string | undefined>>): 
 /** Shows one execution in the panel, or none. */
 export function selectTask(task: string | undefined): void {
   if (route.value.page !== 'batch') return;
-  setQuery({ task });
+  // What was chosen in the log belonged to the one before.
+  setQuery({ task, attempt: undefined, line: undefined, find: undefined });
   writeAddress();
 }
 

@@ -5,6 +5,7 @@ export const SHORTCUTS: readonly (readonly [keys: readonly string[], what: strin
   [['?'], 'This help'],
   [['n'], 'New tasks'],
   [['b'], 'All batches'],
+  [['f'], 'Features'],
   [['m'], 'Machine'],
   [['1', '2', '3'], 'Executions, graph, timeline'],
   [['/'], 'Search'],

@@ -8,6 +8,7 @@ import { switchTheme } from '../ui/theme.ts';
 import { AddDialog } from './add/add-dialog.tsx';
 import { BatchPage } from './batch/batch-page.tsx';
 import { BatchesPage } from './batches/batches-page.tsx';
+import { FeaturesPage } from './features/features-page.tsx';
 import { Header } from './header.tsx';
 import { HelpDialog } from './help.tsx';
 import { MachinePage } from './machine/machine-page.tsx';
@@ -24,6 +25,7 @@ export function App(): JSX.Element {
     },
     n: add,
     b: () => go({ page: 'batches', query: {} }),
+    f: () => go({ page: 'features', query: {} }),
     m: () => go({ page: 'machine', query: {} }),
     t: switchTheme,
   });
@@ -41,6 +43,7 @@ export function App(): JSX.Element {
       <Header add={add} />
       <main id="main" tabIndex={-1}>
         {here.page === 'batches' && <BatchesPage query={here.query} add={add} />}
+        {here.page === 'features' && <FeaturesPage query={here.query} />}
         {here.page === 'machine' && <MachinePage />}
         {here.page === 'batch' && <BatchPage key={here.batch} route={here} add={add} />}
       </main>

@@ -9,6 +9,7 @@ import { switchTheme, theme } from '../ui/theme.ts';
 /** The pages, in the order of the header. */
 const PAGES = [
   ['batches', '#/', 'Batches'],
+  ['features', '#/features', 'Features'],
   ['machine', '#/machine', 'Machine'],
 ] as const;
 
@@ -77,10 +78,10 @@ const LIVE_TEXT = {
   crowded: 'Every 10 s',
 } as const;
 
-/** The machine page asks instead of listening, so that it has no stream to tell of. */
+/** Pages that ask instead of listening have no stream to tell of. */
 function LiveMark(): JSX.Element | null {
   const { state } = connection.value;
-  if (route.value.page === 'machine' || state === 'absent') return null;
+  if (!['batches', 'batch'].includes(route.value.page) || state === 'absent') return null;
   return (
     <span class={`live is-${state}`} role="status">
       <span class="live-dot" aria-hidden="true" />

@@ -98,7 +98,9 @@ export function BatchPage({ route, add }: { route: BatchRoute; add: () => void }
             <TimelineView open={open} task={task} sync={sync} />
           )}
         </div>
-        {task !== undefined && open !== undefined && <ExecutionPanel key={task} open={open} id={task} />}
+        {task !== undefined && open !== undefined && (
+          <ExecutionPanel key={task} open={open} id={task} query={query} />
+        )}
       </div>
     </div>
   );
