@@ -172,7 +172,13 @@ export type McpToolSettings = FileServer['tools'][string];
 export interface TaskSettings
   extends Pick<
     CamelKeys<Settings['tasks']>,
-    'maxConcurrent' | 'worktrees' | 'maxRetries' | 'deniedPaths' | 'allowedAgents'
+    | 'maxConcurrent'
+    | 'worktrees'
+    | 'review'
+    | 'maxUnreviewed'
+    | 'maxRetries'
+    | 'deniedPaths'
+    | 'allowedAgents'
   > {
   /** The agent of subtasks that do not suggest one. */
   readonly agent: string | undefined;
@@ -279,6 +285,8 @@ export function toConfig(
       agent: tasks.agent,
       maxConcurrent: tasks.max_concurrent,
       worktrees: tasks.worktrees,
+      review: tasks.review,
+      maxUnreviewed: tasks.max_unreviewed,
       timeoutMs: tasks.timeout * 1000,
       stallMs: tasks.stall * 1000,
       maxRetries: tasks.max_retries,

@@ -35,9 +35,10 @@ const TUNING: readonly Path[] = [
   ['secrets', 'max_text_length'],
   ['server', 'port'],
   ['mcp_server', 'profile'],
-  ...['max_concurrent', 'worktrees', 'timeout', 'stall', 'max_retries', 'allowed_commands', 'budget'].map(
+  ...['max_concurrent', 'worktrees', 'review', 'max_unreviewed', 'timeout', 'stall', 'max_retries'].map(
     (key) => ['tasks', key],
   ),
+  ...['allowed_commands', 'budget'].map((key) => ['tasks', key]),
 ];
 
 /** Tables that are approved as a whole: part of such a table would mean something else, or nothing. */

@@ -825,6 +825,16 @@ const tasksSection = table('`volley tasks run`: agents that work on the subtasks
     does: 'Whether each agent works in a git worktree of its own, which is merged once its work is verified.',
     default: false,
   }),
+  review: flag({
+    does: 'Whether verified work waits for `volley tasks approve` before it is merged. This needs worktrees, and turns them on.',
+    default: false,
+  }),
+  max_unreviewed: wholeNumber({
+    does: 'With `review`: how many subtasks may be in work or wait for review at once. Then no more agents start.',
+    default: 10,
+    min: 1,
+    max: 1000,
+  }),
   timeout: wholeNumber({
     does: 'How many seconds an attempt at a subtask may take.',
     default: 3600,

@@ -127,6 +127,15 @@ export class BatchExecutor implements AsyncDisposable {
     }
   }
 
+  /**
+   * Changes how many tasks of a batch that runs in this process may run at once.
+   *
+   * @internal
+   */
+  limitConcurrency(batch: string, max: number): void {
+    this.context.runs.current(batch)?.limitConcurrency(max);
+  }
+
   /** Returns a snapshot of a batch. Its cost does not grow with the batch. */
   view(batch = 'default'): Promise<BatchView | undefined> {
     return readView(batch, this.context);

@@ -547,6 +547,12 @@ export class BatchRun implements TaskRunParts, GroupHost {
     return tasks.filter(({ handle, knownEnd }) => knownEnd !== undefined || handle.status === 'failed');
   }
 
+  /** Changes how many tasks may run at once. Running tasks are not affected. */
+  limitConcurrency(max: number): void {
+    this.maxConcurrency = max;
+    this.coordinator.engine.setLimits({ groups: { [this.groupName]: { maxConcurrency: max } } });
+  }
+
   /** Submits items of a group that runs. */
   async submitItems(items: readonly TaskRecord[], owner: GroupRun): Promise<void> {
     const planned = await planTasks(this.coordinator.planner, items);

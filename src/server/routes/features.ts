@@ -12,7 +12,9 @@ import type { ServerParts } from './parts.ts';
 const TAGS = ['features'];
 
 /** Routes for features, their subtasks and agent runs. */
-export function featureRoutes(api: Api, { features, texts }: ServerParts): void {
+export function featureRoutes(api: Api, parts: ServerParts): void {
+  const { features, texts } = parts;
+  reviewRoutes(api, parts);
   api.openapi(
     createRoute({
       ...secured('read'),
@@ -147,6 +149,69 @@ export function featureRoutes(api: Api, { features, texts }: ServerParts): void 
   );
 }
 
+/** A person reviews, so a token that may only run agents is not enough. */
+function reviewRoutes(api: Api, { features, texts }: ServerParts): void {
+  api.openapi(
+    createRoute({
+      ...secured('read'),
+      operationId: 'getSubtaskDiff',
+      method: 'get',
+      path: '/v1/features/{feature}/subtasks/{seq}/diff',
+      tags: TAGS,
+      summary: 'Returns the work of a subtask that waits for review, as a diff',
+      request: { params: SUBTASK_PATH },
+      responses: { 200: answers(DIFF, 'The work.'), ...REFUSALS },
+    }),
+    async (context) => {
+      const { feature, seq } = context.req.valid('param');
+      return context.json(copied(await features.diff(feature, seq)), 200);
+    },
+  );
+
+  api.openapi(
+    createRoute({
+      ...secured('admin'),
+      operationId: 'approveSubtask',
+      method: 'post',
+      path: '/v1/features/{feature}/subtasks/{seq}/approve',
+      tags: TAGS,
+      summary: 'Merges work that waits for review, and completes the subtask',
+      description:
+        'If a run of the feature is live, it merges the work. The answer waits for the merge, which may include checks.',
+      request: { params: SUBTASK_PATH, body: takes(APPROVAL) },
+      responses: { 200: answers(REVIEWED, 'It is merged.'), ...REFUSALS },
+    }),
+    async (context) => {
+      const { feature, seq } = context.req.valid('param');
+      requestOf(context).subject = `${feature} ${seq}`;
+      const work = { seq, ...context.req.valid('json') };
+      const body = await features.approve(feature, work, context.req.raw.signal);
+      texts.clear();
+      return context.json(copied(body), 200);
+    },
+  );
+
+  api.openapi(
+    createRoute({
+      ...secured('admin'),
+      operationId: 'rejectSubtask',
+      method: 'post',
+      path: '/v1/features/{feature}/subtasks/{seq}/reject',
+      tags: TAGS,
+      summary: 'Sends work that waits for review back, with a reason for the next attempt',
+      request: { params: SUBTASK_PATH, body: takes(REJECTION) },
+      responses: { 200: answers(REVIEWED, 'It is sent back.'), ...REFUSALS },
+    }),
+    async (context) => {
+      const { feature, seq } = context.req.valid('param');
+      requestOf(context).subject = `${feature} ${seq}`;
+      const body = await features.reject(feature, { seq, ...context.req.valid('json') });
+      texts.clear();
+      return context.json(copied(body), 200);
+    },
+  );
+}
+
 function runningBody(feature: string) {
   return { feature, batch: batchNameOf(feature), state: 'running' as const, report: null, text: null };
 }
@@ -197,6 +262,20 @@ const SUBTASK = z
     completed_at: TEXT_TIME,
     completion_summary: z.string().nullable(),
     blocked_reason: z.string().nullable(),
+    review: z
+      .object({
+        at: z.string().describe('ISO 8601.'),
+        agent: z.string(),
+        attempt: z.int(),
+        summary: z.string(),
+        commit: z.string(),
+        branch: z.string(),
+        into: z.string().nullable(),
+        approved: z.boolean().describe('Whether someone approved it, and the run is about to merge it.'),
+      })
+      .nullable()
+      .describe('Verified work that waits until someone approves or rejects it.'),
+    rejected: z.string().nullable().describe('Why the work of the last attempt was rejected.'),
     forced: z.array(z.string()).nullable().describe('What was missing when it was completed with `--force`.'),
   })
   .openapi('Subtask');
@@ -217,7 +296,9 @@ const USAGE = z
 const BOARD_SUBTASK = SUBTASK.extend({
   state: z
     .enum(BOARD_STATES)
-    .describe('ready: it can start now. failed: the last attempt failed, and nobody works on it.'),
+    .describe(
+      'ready: it can start now. review: a person decides about its work. failed: the last attempt failed, and nobody works on it.',
+    ),
   description: z.string().nullable(),
   acceptance_criteria: z.array(z.string()),
   checks: z.array(z.string()).describe('What must hold besides the deliverables.'),
@@ -226,7 +307,7 @@ const BOARD_SUBTASK = SUBTASK.extend({
   usage: USAGE,
   result: z
     .object({
-      status: z.enum(['completed', 'failed', 'skipped', 'left']),
+      status: z.enum(['completed', 'review', 'failed', 'skipped', 'left']),
       agent: z.string().nullable(),
       reason: z.string().nullable(),
       error: z.string().nullable(),
@@ -262,6 +343,7 @@ const BOARD = z
 export type FeatureBody = z.infer<typeof FEATURE>;
 export type FeatureBoardBody = z.infer<typeof BOARD>;
 export type RunBody = z.infer<typeof RUN>;
+export type DiffBody = z.infer<typeof DIFF>;
 
 const NEW_RUN = z.strictObject(RUN_INPUT.shape).openapi('NewRun');
 
@@ -269,9 +351,12 @@ const NEW_RUN = z.strictObject(RUN_INPUT.shape).openapi('NewRun');
 const REPORT = z
   .looseObject({
     feature: z.string(),
-    status: z.enum(['completed', 'partial', 'failed', 'stopped', 'nothing']),
+    status: z.enum(['completed', 'review', 'partial', 'failed', 'stopped', 'nothing']),
     subtasks: z.array(
-      z.looseObject({ seq: z.string(), status: z.enum(['completed', 'failed', 'skipped', 'left']) }),
+      z.looseObject({
+        seq: z.string(),
+        status: z.enum(['completed', 'review', 'failed', 'skipped', 'left']),
+      }),
     ),
     statistics: z.looseObject({}),
     next: z.looseObject({}),
@@ -310,6 +395,33 @@ const COMPLETED = z
     ready: z.array(z.string()).describe('Subtasks that can start now.'),
   })
   .openapi('Completed');
+
+const COMMIT = z
+  .string()
+  .min(1)
+  .max(64)
+  .describe('The commit that was reviewed; refused if it is not the latest.');
+
+const APPROVAL = z.strictObject({ commit: COMMIT }).openapi('Approval');
+
+const REJECTION = z
+  .strictObject({
+    commit: COMMIT,
+    why: z.string().min(1).max(10_000).describe('What the next attempt must do.'),
+  })
+  .openapi('Rejection');
+
+const REVIEWED = z.object({ feature: z.string(), subtask: SUBTASK }).openapi('Reviewed');
+
+const DIFF = z
+  .object({
+    ...{ feature: z.string(), seq: z.string(), title: z.string(), agent: z.string(), attempt: z.int() },
+    ...{ summary: z.string(), at: z.string(), commit: z.string(), base: z.string(), branch: z.string() },
+    files: z.array(z.object({ path: z.string(), added: z.int().nullable(), removed: z.int().nullable() })),
+    diff: z.string().describe('A unified diff.'),
+    truncated: z.boolean(),
+  })
+  .openapi('SubtaskDiff');
 
 const FEATURE_PATH = z.object({ feature: z.string().min(1).max(255) });
 

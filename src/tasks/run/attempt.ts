@@ -65,10 +65,11 @@ export async function runAttempt(run: RunContext, seq: string, context: ToolCont
     const report = (step: string) => context.report(`${prefix}${step}`);
     const { isTakenOver } = claim;
     const onVerified = () => clearTimeout(timer);
+    const endClaim = () => claim.stop();
     const signal = AbortSignal.any([context.signal, controller.signal]);
     const summary = await delegate(
       run,
-      { agent, feature: claimed, subtask, record, transcript, isTakenOver, onVerified },
+      { agent, feature: claimed, subtask, record, transcript, isTakenOver, onVerified, endClaim },
       { id, attempt, report, log, signal },
     );
     isClaimed = false;
@@ -91,9 +92,10 @@ export async function runAttempt(run: RunContext, seq: string, context: ToolCont
     working.delete(seq);
     clearTimeout(timer);
     await claim.stop();
-    if (isClaimed)
+    if (isClaimed && !record.isLeftInReview)
       await folder.change(feature, (now) => reopenSubtask(now, seq, name)).catch(() => undefined);
-    record.endedAt = Date.now();
+    // The time of the reviewer is not that of the agent.
+    record.endedAt = record.inReviewSince ?? Date.now();
     transcript.close();
   }
 }
@@ -135,7 +137,7 @@ function attemptText(attempts: readonly SubtaskAttempt[]): string {
 function mayRetry({ terms, attempts }: RunContext, seq: string, record: SubtaskAttempt): boolean {
   const all = attempts.of(seq);
   if (record.repairable !== undefined) return all.filter(({ isRepair }) => isRepair).length < MAX_REPAIRS;
-  return all.filter(({ isRepair }) => !isRepair).length <= terms.maxRetries;
+  return all.filter(({ isRepair, isRejected }) => !isRepair && !isRejected).length <= terms.maxRetries;
 }
 
 /** Closes the worktrees that no further attempt will use, and notes those that hold work. */

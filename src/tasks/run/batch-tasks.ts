@@ -23,6 +23,8 @@ const LONGEST_NAME = 190;
  * so its timeout is longer. Work that was verified in time may still be merged.
  */
 const SPARE_SECONDS = 3600;
+/** Reviewers may take their time while other agents work: three weeks. */
+const REVIEW_SECONDS = 21 * 24 * 3600;
 
 interface BatchTaskPlan {
   readonly feature: string;
@@ -50,8 +52,8 @@ export function batchTasks(subtasks: readonly Subtask[], plan: BatchTaskPlan): R
       ...(after.size > 0 && { depends_on: [...after] }),
       ...(isPriority(priority) && { priority }),
       // Attempts decide themselves whether another one follows.
-      max_retries: Math.min(MAX_RETRIES, terms.maxRetries + MAX_REPAIRS),
-      timeout: terms.timeoutMs / 1000 + SPARE_SECONDS,
+      max_retries: terms.review ? MAX_RETRIES : Math.min(MAX_RETRIES, terms.maxRetries + MAX_REPAIRS),
+      timeout: terms.review ? REVIEW_SECONDS : terms.timeoutMs / 1000 + SPARE_SECONDS,
       resources: { ...NO_WIRE_NEEDS, ...locks.of(subtask) },
     };
   });

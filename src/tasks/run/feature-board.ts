@@ -5,8 +5,16 @@ import { type Moment, readySubtasks } from '../files/readiness.ts';
 import type { RunReport, SubtaskReport } from './report.ts';
 import { transcribedAttempts } from './transcript.ts';
 
-/** The column of a subtask. `ready`: it can start now. `failed`: its last attempts failed, and nobody works on it. */
-export const BOARD_STATES = ['waiting', 'ready', 'running', 'failed', 'blocked', 'completed'] as const;
+/** The column of a subtask. `ready`: it can start now. `review`: a person decides about its work. `failed`: its last attempts failed, and nobody works on it. */
+export const BOARD_STATES = [
+  'waiting',
+  'ready',
+  'running',
+  'review',
+  'failed',
+  'blocked',
+  'completed',
+] as const;
 
 export type BoardState = (typeof BOARD_STATES)[number];
 
@@ -41,15 +49,17 @@ export function featureBoard(feature: Feature, { moment, project, report, runnin
       const state: BoardState =
         shown.effective_status === 'completed'
           ? 'completed'
-          : task !== undefined || shown.effective_status === 'in_progress'
-            ? 'running'
-            : shown.effective_status === 'blocked'
-              ? 'blocked'
-              : result?.status === 'failed'
-                ? 'failed'
-                : ready.has(seq)
-                  ? 'ready'
-                  : 'waiting';
+          : shown.review !== null
+            ? 'review'
+            : task !== undefined || shown.effective_status === 'in_progress'
+              ? 'running'
+              : shown.effective_status === 'blocked'
+                ? 'blocked'
+                : result?.status === 'failed'
+                  ? 'failed'
+                  : ready.has(seq)
+                    ? 'ready'
+                    : 'waiting';
       return {
         ...shown,
         state,

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LogSource } from '../../batch/log-page.ts';
-import { batchNameOf, progressOf, titleOf } from '../files/feature.ts';
-import { featureStatusText, featureView } from '../files/feature-text.ts';
+import { batchNameOf, type Feature, progressOf, titleOf } from '../files/feature.ts';
+import { featureStatusText, featureView, subtaskView } from '../files/feature-text.ts';
 import { findSubtask } from '../files/subtask-reference.ts';
 import type { TaskLocation } from '../files/task-folder.ts';
 import { withCommandRunner } from '../verify/command-runner.ts';
@@ -11,6 +11,7 @@ import { type RunSetting, runFeature } from './feature-run.ts';
 import { askRun, isAgentOfRun } from './mailbox.ts';
 import type { RunReport } from './report.ts';
 import { readReport } from './report-file.ts';
+import { approveWork, type ReviewDiff, rejectWork, reviewDiff } from './review.ts';
 import { type RunInput, toRunRequest } from './run-request.ts';
 import { transcriptLog } from './transcript.ts';
 
@@ -148,6 +149,27 @@ export class FeatureService {
       verifyAndComplete(folder, name, completion, commands),
     );
     return completedAnswer(completed, seq, folder.moment());
+  }
+
+  /** Shows the work of a subtask that waits for review. */
+  diff(name: string, seq: string): Promise<ReviewDiff> {
+    return reviewDiff(this.place.folder, name, seq);
+  }
+
+  /** Merges work that waits for review. */
+  async approve(name: string, work: { seq: string; commit: string }, signal?: AbortSignal) {
+    const feature = await approveWork(this.setting, name, work, signal);
+    return this.reviewed(feature, work.seq);
+  }
+
+  /** Sends work back to an agent. */
+  async reject(name: string, work: { seq: string; commit: string; why: string }) {
+    return this.reviewed(await rejectWork(this.setting, name, work), work.seq);
+  }
+
+  private reviewed(feature: Feature, seq: string) {
+    const moment = this.place.folder.moment();
+    return { feature: feature.name, subtask: subtaskView(findSubtask(feature, seq), moment) };
   }
 
   /** Waits until all reports are written. Close the executor first. */

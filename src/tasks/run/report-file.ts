@@ -41,6 +41,7 @@ export async function readReport(folder: TaskFolder, feature: string): Promise<R
         changed_in_project: data.changed_in_project ?? [],
         tampering: data.tampering ?? [],
         history: data.history ?? NO_HISTORY,
+        statistics: { ...data.statistics, review: data.statistics.review ?? 0 },
         subtasks: data.subtasks.map((one) => ({
           ...one,
           attempt_reports: one.attempt_reports ?? [],

@@ -96,7 +96,7 @@ function detailLines(feature: string, subtask: SubtaskReport): string[] {
   // The error may mention it already.
   const kept = new Map(tries.map((one) => [one.kept, one.branch]));
   for (const [folder, branch] of kept)
-    if (folder !== null && !subtask.error?.includes(folder))
+    if (folder !== null && subtask.status !== 'review' && !subtask.error?.includes(folder))
       lines.push(`Work kept in ${folder}${branch === null ? '' : ` (branch ${branch})`}`);
   const transcript = tries.findLast((one) => one.transcript !== null);
   if (subtask.status === 'failed' && transcript !== undefined)
@@ -107,10 +107,15 @@ function detailLines(feature: string, subtask: SubtaskReport): string[] {
 }
 
 function failureLines(report: RunReport): string[] {
-  const title = report.status === 'stopped' ? 'STOPPED' : 'FAILED';
-  const status = { partial: '❌ PARTIAL FAILURE', failed: '❌ FAILED', stopped: '⏸ STOPPED EARLY' };
+  const title = { stopped: 'STOPPED', review: 'Waits for Review' };
+  const status = {
+    partial: '❌ PARTIAL FAILURE',
+    failed: '❌ FAILED',
+    stopped: '⏸ STOPPED EARLY',
+    review: '◑ WAITS FOR REVIEW',
+  };
   return [
-    `## ${subject(report)} Execution ${title}`,
+    `## ${subject(report)} Execution ${title[report.status as keyof typeof title] ?? 'FAILED'}`,
     '',
     `Feature: ${report.feature}`,
     ...(report.batch === null ? [] : [`Batch: ${report.batch}`]),
@@ -132,6 +137,12 @@ function outcomeLines(feature: string, subtask: SubtaskReport): string[] {
       const text = (error ?? 'no reason given').trim().replaceAll('\n', '\n   ');
       return [`❌ Subtask ${seq} - FAILED: ${title}`, `   - ${why}${text}`, ...detailLines(feature, subtask)];
     }
+    case 'review':
+      return [
+        `◑ Subtask ${seq} - Waits for review: ${title}`,
+        ...(error === null ? [] : [`   - ${oneLine(error, LONGEST_LINE)}`]),
+        ...detailLines(feature, subtask),
+      ];
     case 'skipped':
       return [
         `⏭ Subtask ${seq} - Skipped because ${cause === null ? 'a dependency' : `subtask ${cause}`} did not complete: ${title}`,
@@ -164,13 +175,15 @@ function doneBefore({ done_before: done, explicit }: RunReport): string[] {
 }
 
 function statisticLines({ statistics, duration_ms, batch, explicit, history }: RunReport): string[] {
-  const { total, completed, failed, skipped, left, success_rate, attempts, work_ms, usage } = statistics;
+  const { total, completed, failed, skipped, left, review, success_rate, attempts, work_ms, usage } =
+    statistics;
   const used = usageText(usage);
   return [
     `### ${batch !== null || explicit ? 'Batch' : 'Feature'} Statistics:`,
     `- Total tasks: ${total}`,
     `- Completed: ${completed}`,
     `- Failed: ${failed}`,
+    ...(review > 0 ? [`- Waiting for review: ${review}`] : []),
     ...(skipped > 0 ? [`- Skipped: ${skipped}`] : []),
     ...(left > 0 ? [`- Not done: ${left}`] : []),
     `- Success rate: ${success_rate}%`,
@@ -202,8 +215,8 @@ function nextLines(report: RunReport): string[] {
     if (next.batch !== null && next.depends_on.length > 0)
       lines.push(`Batch ${next.batch} depends on: ${next.depends_on.join(', ')} (all now satisfied).`);
     if (next.batch !== null) lines.push(`Run it with: ${runText(report, `--batch ${next.batch}`)}`);
-  } else lines.push(...continueLines(report));
-  if (report.subtasks.some(({ kept }) => kept !== null))
+  } else lines.push(...reviewLines(report), ...continueLines(report));
+  if (report.subtasks.some(({ kept, status }) => kept !== null && status !== 'review'))
     lines.push(
       `Some worktrees were kept. List them with: volley tasks worktrees ${shellQuote(feature)} (add --remove to remove them)`,
     );
@@ -223,8 +236,23 @@ function readyText({ next }: RunReport): string {
   return batch === null ? `Ready: ${what}.` : `Ready to proceed to Batch ${batch} (${what}).`;
 }
 
+/** How to review what waits. */
+function reviewLines({ feature, subtasks }: RunReport): string[] {
+  const open = subtasks.filter(({ status }) => status === 'review').map(({ seq }) => seq);
+  if (open.length === 0) return [];
+  const of = `${shellQuote(feature)} ${open[0]}`;
+  return [
+    `${open.length === 1 ? 'Subtask' : 'Subtasks'} ${listText(open.slice(0, MAX_NAMED), open.length)} ${open.length === 1 ? 'waits' : 'wait'} for your review:`,
+    `- See the work: volley tasks diff ${of}`,
+    `- Merge it: volley tasks approve ${of}`,
+    `- Send it back: volley tasks reject ${of} "why"`,
+  ];
+}
+
 function continueLines(report: RunReport): string[] {
   const { batch, explicit, subtasks } = report;
+  // All that is left is to review it.
+  if (subtasks.every(({ status }) => status === 'completed' || status === 'review')) return [];
   const failed = subtasks.filter((one) => one.status === 'failed').map(({ seq }) => seq);
   const which =
     batch === null ? `--subtasks ${subtasks.map(({ seq }) => seq).join(',')}` : `--batch ${batch}`;

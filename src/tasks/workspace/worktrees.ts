@@ -4,7 +4,7 @@ import { VolleyError } from '../../core/errors.ts';
 import { listText, reasonText } from '../../core/words.ts';
 import { runCommand } from '../../runners/process/command.ts';
 import type { Launcher } from '../../runners/process/launcher.ts';
-import type { Subtask } from '../files/feature.ts';
+import type { Rejection, Subtask } from '../files/feature.ts';
 import { projectPathProblem } from '../plan/deliverables.ts';
 import { outputEnds } from '../verify/command-runner.ts';
 import { childEnvironment } from './child-environment.ts';
@@ -12,16 +12,21 @@ import type { DeniedPaths } from './denied-paths.ts';
 import { MergeQueue } from './merge-queue.ts';
 import { Repository, toProjectPath } from './repository.ts';
 import type { Leftover, Workspace, Workspaces } from './workspace.ts';
-import { ignoredAmong, Worktree } from './worktree.ts';
+import { ignoredAmong, plainMessage, Worktree } from './worktree.ts';
 import {
+  branchPrefix,
   createWorktree,
+  findUnmergedWork,
+  hasUnmergedWork,
   isInUse,
   markInUse,
   mergeFolderName,
+  ownGitFolder,
   removeWorktree,
   uncommittedPaths,
   WORKTREES,
   worktreeNames,
+  worktreeOfBranch,
 } from './worktree-folders.ts';
 
 interface WorktreeOptions {
@@ -56,6 +61,18 @@ export async function gitWorktrees(options: WorktreeOptions): Promise<Workspaces
   return {
     leftover: (subtask) => mergedLeftover(repository, folder, feature, subtask),
     open: (subtask, signal, work) => open(repository, queue, options, subtask, signal, work),
+    reopen: (subtask, work) => reopen(repository, queue, options, subtask, work),
+    land: async (subtask, { branch, commit }, text, guard) => {
+      const prepare = prepareOf(options, subtask);
+      const delivery = await queue.take({ commit, message: plainMessage(text), prepare }, guard);
+      if (delivery.ok) await removeIfMerged(repository, folder, branch);
+      return delivery;
+    },
+    discard: (branch) => {
+      const name = worktreeOfBranch(branch);
+      if (name === undefined) return Promise.resolve();
+      return repository.exclusive(() => removeWorktree(repository.git, join(folder, name.folder), branch));
+    },
     changedInProject: async () => (await changesNow()).filter((path) => !before.has(path)),
   };
 }
@@ -69,7 +86,7 @@ async function open(
   work: string | undefined,
 ): Promise<Workspace> {
   const { project, feature, denied } = options;
-  const prepare = (folder: string, signal: AbortSignal) => prepareFolder(options, subtask, folder, signal);
+  const prepare = prepareOf(options, subtask);
   const place = await repository.exclusive(async () => {
     signal.throwIfAborted();
     return createWorktree(repository, join(project, WORKTREES), feature, subtask.seq);
@@ -81,12 +98,53 @@ async function open(
     const worktree = await Worktree.start(repository, place, folder, { subtask, denied, queue, prepare });
     signal.throwIfAborted();
     await markInUse(place);
-    if (work !== undefined) await worktree.mergeIn(work);
+    if (work !== undefined && (await repository.git.resolve(`${work}^{commit}`)) !== undefined)
+      await worktree.mergeIn(work);
     return worktree;
   } catch (error) {
     await repository.exclusive(() => removeWorktree(repository.git, place.root, place.branch));
     throw error;
   }
+}
+
+/** Continues where an earlier attempt, perhaps of another run, left its work. */
+async function reopen(
+  repository: Repository,
+  queue: MergeQueue,
+  options: WorktreeOptions,
+  subtask: Subtask,
+  { branch, base, commit }: Pick<Rejection, 'branch' | 'base' | 'commit'>,
+): Promise<Workspace | undefined> {
+  const { project, feature, denied } = options;
+  const name = branch.startsWith(branchPrefix(feature)) ? worktreeOfBranch(branch) : undefined;
+  if (name === undefined) return undefined;
+  const root = join(project, WORKTREES, name.folder);
+  const gitFolder = await ownGitFolder(repository, root);
+  if (gitFolder === undefined || !isInUse(root)) return undefined;
+  const git = repository.git.at(root, gitFolder);
+  if (!(await git.isAncestor(commit, 'HEAD')) || !(await git.isAncestor(base, 'HEAD'))) return undefined;
+  const folder = resolve(root, repository.prefix);
+  const prepare = prepareOf(options, subtask);
+  return Worktree.start(repository, { root, branch, gitFolder, base }, folder, {
+    ...{ subtask, denied, queue, prepare },
+  });
+}
+
+/** Removes a worktree whose work is merged, unless someone went on there. */
+async function removeIfMerged(repository: Repository, folder: string, branch: string): Promise<void> {
+  const name = worktreeOfBranch(branch);
+  if (name === undefined) return;
+  const root = join(folder, name.folder);
+  await repository.exclusive(async () => {
+    const ref = `refs/heads/${branch}`;
+    const isThere = (await repository.git.resolve(ref)) !== undefined;
+    const work = await findUnmergedWork(repository, root, isThere ? ref : undefined);
+    if (!hasUnmergedWork(work)) await removeWorktree(repository.git, root, branch);
+  });
+}
+
+function prepareOf(options: WorktreeOptions, subtask: Subtask) {
+  return (folder: string, signal: AbortSignal) => prepareFolder(options, subtask, folder, signal);
 }
 
 /** Refuses ignored deliverables, which would pass verification in the worktree and never reach the project. */

@@ -1,5 +1,10 @@
 import type { ProblemBody } from '../../../src/server/http/problem.ts';
-import type { FeatureBoardBody, FeatureBody, RunBody } from '../../../src/server/routes/features.ts';
+import type {
+  DiffBody,
+  FeatureBoardBody,
+  FeatureBody,
+  RunBody,
+} from '../../../src/server/routes/features.ts';
 import type { LogBody } from '../../../src/server/routes/logs.ts';
 import type { BatchBody } from '../../../src/server/wire/batch.ts';
 import type { EventBody, EventType } from '../../../src/server/wire/event.ts';
@@ -13,6 +18,7 @@ export type Feature = FeatureBody;
 export type FeatureBoard = FeatureBoardBody;
 export type Subtask = FeatureBoard['subtasks'][number];
 export type FeatureRun = RunBody;
+export type SubtaskDiff = DiffBody;
 export type Execution = ExecutionBody;
 export type ExecutionDetail = ExecutionDetailBody;
 export type AttemptDetail = AttemptBody;

@@ -9,6 +9,7 @@ export const COLUMNS: readonly (readonly [state: BoardState, text: string])[] = 
   ['waiting', 'Waiting'],
   ['ready', 'Ready'],
   ['running', 'Running'],
+  ['review', 'Review'],
   ['blocked', 'Blocked'],
   ['failed', 'Failed'],
   ['completed', 'Completed'],

@@ -7,6 +7,7 @@ const SIGN = {
   waiting: 'open',
   ready: 'skipped',
   running: 'running',
+  review: 'retrying',
   blocked: 'cancelled',
   failed: 'failed',
   completed: 'completed',

@@ -13,6 +13,7 @@ import { setQuery } from '../../ui/route.ts';
 import { LogView } from '../logs/log-view.tsx';
 import { BoardIcon } from './board-icon.tsx';
 import { featurePath, select, startRun } from './board-page.tsx';
+import { DiffView } from './diff-view.tsx';
 
 interface PanelProps {
   readonly board: FeatureBoard;
@@ -22,10 +23,18 @@ interface PanelProps {
   readonly again: () => void;
 }
 
+const VIEWS = [
+  [undefined, 'Details'],
+  ['log', 'Agent log'],
+  ['diff', 'Diff'],
+] as const;
+
 /** Everything about one subtask, beside the board. */
 export function SubtaskPanel({ board, subtask, query, close, again }: PanelProps): JSX.Element {
   const { seq, title, state } = subtask;
-  const isLog = query['view'] === 'log';
+  // Of a subtask without open work there is nothing to compare.
+  const views = subtask.review === null ? VIEWS.filter(([view]) => view !== 'diff') : VIEWS;
+  const [view] = views.find(([one]) => one === query['view']) ?? [undefined];
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     const before = document.activeElement;
@@ -35,7 +44,7 @@ export function SubtaskPanel({ board, subtask, query, close, again }: PanelProps
     };
   }, []);
   return (
-    <aside class={isLog ? 'panel has-log' : 'panel'} aria-labelledby="panel-title">
+    <aside class={view === undefined ? 'panel' : 'panel has-log'} aria-labelledby="panel-title">
       <header class="panel-head">
         <div>
           <h2 id="panel-title" ref={heading} tabIndex={-1}>
@@ -62,32 +71,27 @@ export function SubtaskPanel({ board, subtask, query, close, again }: PanelProps
         <Buttons board={board} subtask={subtask} again={again} />
       </div>
       <nav class="panel-tabs" aria-label="Views of the subtask">
-        {(
-          [
-            [undefined, 'Details'],
-            ['log', 'Agent log'],
-          ] as const
-        ).map(([view, text]) => (
+        {views.map(([one, text]) => (
           <button
             key={text}
             type="button"
             class="tab"
-            aria-current={(isLog ? 'log' : undefined) === view ? 'true' : undefined}
-            onClick={() => setQuery({ view })}
+            aria-current={view === one ? 'true' : undefined}
+            onClick={() => setQuery({ view: one })}
           >
             {text}
           </button>
         ))}
       </nav>
-      {isLog ? (
+      {view === 'log' && (
         <LogView
           path={`${featurePath(board.feature)}/subtasks/${encodeURIComponent(seq)}/log`}
           isGrowing={state === 'running'}
           query={query}
         />
-      ) : (
-        <Details board={board} subtask={subtask} />
       )}
+      {view === 'diff' && <DiffView feature={board.feature} subtask={subtask} again={again} />}
+      {view === undefined && <Details board={board} subtask={subtask} />}
     </aside>
   );
 }
@@ -102,6 +106,21 @@ function Details({ board, subtask }: { board: FeatureBoard; subtask: Subtask }):
       {state === 'running' && step !== null && (
         <Part title="Now">
           <p>{step}</p>
+        </Part>
+      )}
+      {subtask.review !== null && (
+        <Part title="Waits for review">
+          <p>
+            {subtask.review.summary}{' '}
+            <button type="button" class="link" onClick={() => setQuery({ view: 'diff' })}>
+              See the diff
+            </button>
+          </p>
+        </Part>
+      )}
+      {subtask.rejected !== null && (
+        <Part title="Why the last work was rejected">
+          <p>{subtask.rejected}</p>
         </Part>
       )}
       {subtask.blocked_reason !== null && (
@@ -253,7 +272,7 @@ function Buttons({
   const [isBusy, setBusy] = useState(false);
   const [isCompleting, setCompleting] = useState(false);
   const { state, seq } = subtask;
-  if (!may('run') || state === 'completed') return null;
+  if (!may('run') || state === 'completed' || state === 'review') return null;
   const start = async () => {
     setBusy(true);
     await act(() => startRun(board.feature, seq));
