@@ -84,11 +84,11 @@ export async function readLog(source: LogSource, query: LogQuery): Promise<LogPa
   return { attempt, attempts, firstLine, endLine: Math.max(endLine, next), lines, next };
 }
 
-/** Marks of the streams for people. What was printed to stdout has none. */
+/** Marks of the streams for people. What was printed to stdout or logged has none. */
 const MARKS: Readonly<Record<OutputStreamName, string>> = {
   stdout: '  ',
   stderr: '! ',
-  log: '· ',
+  log: '  ',
   step: '» ',
 };
 

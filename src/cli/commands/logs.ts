@@ -29,7 +29,7 @@ export const logsCommand = defineCommand<LogsOptions & Readonly<Record<string, u
     fieldOptions(program, logsAction, ['batch', 'attempt', 'from', 'limit', 'search']);
     addHelpNote(
       program.option('-f, --follow', 'show what comes until the task ends'),
-      'Marks: `!` is stderr, `·` a log line, `»` a step. With --follow and --json, each line is an object.',
+      'A line that begins with `!` is of stderr, one with `»` is a step. With --follow and --json, each line is an object.',
     );
   },
   run: async ([first, second], options, io) => {

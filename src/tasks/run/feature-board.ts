@@ -25,10 +25,12 @@ interface BoardSources {
   readonly report: RunReport | undefined;
   /** What runs now, by the number of the subtask. */
   readonly running: ReadonlyMap<string, RunningTask>;
+  /** Why subtasks have failed in the run that goes on. */
+  readonly failed: ReadonlyMap<string, string>;
 }
 
 /** All about a feature that a person decides by: its subtasks, how they stand, and what their agents have shown. */
-export function featureBoard(feature: Feature, { moment, project, report, running }: BoardSources) {
+export function featureBoard(feature: Feature, { moment, project, report, running, failed }: BoardSources) {
   const view = featureView(feature, moment);
   const ready = new Set(readySubtasks(feature, moment).map(({ seq }) => seq));
   const results = new Map<string, SubtaskReport>();
@@ -55,7 +57,7 @@ export function featureBoard(feature: Feature, { moment, project, report, runnin
               ? 'running'
               : shown.effective_status === 'blocked'
                 ? 'blocked'
-                : result?.status === 'failed'
+                : failed.has(seq) || result?.status === 'failed'
                   ? 'failed'
                   : ready.has(seq)
                     ? 'ready'
@@ -67,6 +69,7 @@ export function featureBoard(feature: Feature, { moment, project, report, runnin
         acceptance_criteria: subtask.acceptanceCriteria,
         checks: subtask.verification.map(checkText),
         step: task?.step ?? null,
+        error: state === 'failed' ? (failed.get(seq) ?? result?.error ?? null) : null,
         /** The attempts of which there is a transcript. */
         attempts: transcribedAttempts(project, feature.name, seq),
         /** Of all runs that have ended. */

@@ -30,6 +30,8 @@ interface StartedRun {
 /** Another process writes its report shortly after its batch ends. */
 const REPORT_TRIES = 20;
 const REPORT_PAUSE_MS = 100;
+/** How many failed subtasks of a run are told apart before its report is written. */
+const MAX_FAILED = 1000;
 
 /** The features of a project, as MCP and HTTP clients use them. */
 export class FeatureService {
@@ -74,15 +76,24 @@ export class FeatureService {
   /** A feature with all that a person decides by. */
   async board(name: string) {
     const { folder } = this.place;
+    const { executor, store } = this.setting;
     const feature = await folder.read(name);
-    const [report, view, running] = await Promise.all([
+    const batch = batchNameOf(name);
+    const [report, running] = await Promise.all([
       // A report that cannot be read is no reason to show nothing.
       readReport(folder, name).catch(() => undefined),
-      this.setting.executor.view(batchNameOf(name)),
       this.isRunning(name),
     ]);
-    const tasks = new Map(view === undefined || !running ? [] : view.running.map((task) => [task.id, task]));
-    const sources = { moment: folder.moment(), project: folder.project, report, running: tasks };
+    // Until the report is written, the batch knows more.
+    const view = running ? await executor.view(batch) : undefined;
+    const failed = running ? await store.tasks(batch, { status: ['failed'], limit: MAX_FAILED }) : [];
+    const sources = {
+      moment: folder.moment(),
+      project: folder.project,
+      report,
+      running: new Map(view?.running.map((task) => [task.id, task])),
+      failed: new Map(failed.map(({ id, message }) => [id, message ?? ''])),
+    };
     return { ...featureBoard(feature, sources), running };
   }
 

@@ -326,6 +326,8 @@ async function* eventLines(
 function linesOf(event: TranscriptLine): OutputLine[] {
   const at = Date.parse(event.at);
   const stream = event.type === 'stderr' ? 'stderr' : 'log';
-  const lines = eventText(event).split('\n');
+  // The stream says already that it is an error.
+  const text = stream === 'stderr' ? eventText(event).slice(2) : eventText(event);
+  const lines = text.split('\n');
   return lines.map((text) => ({ at: Number.isNaN(at) ? 0 : at, stream, text }));
 }

@@ -15,9 +15,6 @@ export const COLUMNS: readonly (readonly [state: BoardState, text: string])[] = 
   ['completed', 'Completed'],
 ];
 
-/** Those that are shown even if they are empty. */
-const ALWAYS: ReadonlySet<BoardState> = new Set(['ready', 'running', 'completed']);
-
 export interface Column {
   readonly state: BoardState;
   readonly text: string;
@@ -29,7 +26,7 @@ export function columnsOf({ subtasks }: Pick<FeatureBoard, 'subtasks'>): Column[
     state,
     text,
     subtasks: subtasks.filter((one) => one.state === state),
-  })).filter(({ state, subtasks: own }) => own.length > 0 || ALWAYS.has(state));
+  })).filter(({ subtasks: own }) => own.length > 0);
 }
 
 /** The batch that is the run of a feature. */

@@ -236,7 +236,7 @@ function SubtaskCard({ subtask, isChosen }: { subtask: Subtask; isChosen: boolea
   const agent = subtask.agent_id ?? result?.agent ?? subtask.suggested_agent;
   const usage = costText(subtask);
   const evidence = evidenceText(subtask);
-  const why = state === 'failed' ? (result?.error ?? '') : state === 'blocked' ? (blocked ?? '') : '';
+  const why = state === 'blocked' ? (blocked ?? '') : (subtask.error ?? '');
   return (
     <li>
       <button

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { printableText } from '../../../../src/core/printable-text.ts';
 import { ApiError, get, post } from '../../api/http.ts';
 import { may } from '../../api/session.ts';
 import type { Subtask, SubtaskDiff } from '../../api/wire.ts';
@@ -60,6 +61,7 @@ export function DiffView({ feature, subtask, again }: DiffProps): JSX.Element {
   );
 }
 
+/** Whoever approves sees what a compiler sees: characters that change the direction of a text are shown as such. */
 function DiffLines({ text }: { text: string }): JSX.Element {
   const lines = useMemo(() => text.replace(/\n$/, '').split('\n'), [text]);
   const ref = useRef<HTMLElement>(null);
@@ -70,7 +72,7 @@ function DiffLines({ text }: { text: string }): JSX.Element {
         <div style={{ transform: `translateY(${first * rowHeight}px)` }}>
           {lines.slice(first, end).map((line, index) => (
             <div key={first + index} class={`log-row ${kindOf(line)}`}>
-              {line}
+              {printableText(line)}
             </div>
           ))}
         </div>

@@ -102,7 +102,7 @@ export function FeatureBar({
       aria-valuemax={total}
       aria-valuenow={done}
     >
-      <div class="bar-part is-completed" style={{ width: `${share * 100}%` }} />
+      {done > 0 && <div class="bar-part is-completed" style={{ width: `${share * 100}%` }} />}
     </div>
   );
 }

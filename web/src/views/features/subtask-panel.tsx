@@ -128,9 +128,9 @@ function Details({ board, subtask }: { board: FeatureBoard; subtask: Subtask }):
           <p class="problem">{subtask.blocked_reason}</p>
         </Part>
       )}
-      {state === 'failed' && result?.error && (
+      {subtask.error !== null && (
         <Part title="Why the last attempt failed">
-          <p class="problem">{result.error}</p>
+          <p class="problem">{subtask.error}</p>
         </Part>
       )}
       {subtask.forced !== null && (

@@ -205,7 +205,7 @@ interface RowProps {
   readonly jump: ((line: number) => void) | undefined;
 }
 
-const STREAM_MARK = { stdout: ' ', stderr: '!', log: '·', step: '»' } as const;
+const STREAM_MARK = { stdout: ' ', stderr: '!', log: ' ', step: '»' } as const;
 const STREAM_TEXT = { stdout: 'output', stderr: 'error output', log: 'log', step: 'step' } as const;
 
 function Row({ line, isStart, needle, jump }: RowProps): JSX.Element {
