@@ -37,7 +37,9 @@ it('keeps what tools of every isolation print, log and report, without secrets a
   );
   const url = pathToFileURL(module);
   for (const isolation of ['thread', 'process'] as const)
-    rig.coordinator.register(defineTool({ name: isolation, isolation, module: url, exportName: 'run' }) as Tool);
+    rig.coordinator.register(
+      defineTool({ name: isolation, isolation, module: url, exportName: 'run' }) as Tool,
+    );
   const tasks = ['inline', 'thread', 'process'].map((name) => ({ id: name, function: name, params: {} }));
   await rig.ask('add_batch', { batch: 'b', tasks });
   await rig.ask('start', { batch: 'b', wait: true });

@@ -7,6 +7,8 @@ import { linesText } from '../text.ts';
 import { defineAction } from './define-action.ts';
 
 const MAX_LINE = 2 ** 40;
+/** Longer lines are cut, so that a page fits the context of a model. */
+const MAX_SHOWN = 2000;
 
 export const logsAction = defineAction({
   name: 'logs',
@@ -41,7 +43,8 @@ export const logsAction = defineAction({
     await findBatch(context, batch);
     const task = await findTask(context, batch, id);
     const page = await readLog(taskLog(context.store, task), query);
-    const { attempt, attempts, firstLine, endLine, lines, next } = page;
+    const { attempt, attempts, firstLine, endLine, next } = page;
+    const lines = page.lines.map((line) => ({ ...line, text: cut(line.text) }));
     return {
       text: linesText(
         droppedText(page),
@@ -58,3 +61,7 @@ export const logsAction = defineAction({
     };
   },
 });
+
+function cut(text: string): string {
+  return text.length <= MAX_SHOWN ? text : `${text.slice(0, MAX_SHOWN)}… (${text.length} characters)`;
+}

@@ -2,6 +2,7 @@ import { logsAction } from '../../batch/actions/logs.ts';
 import { findTask } from '../../batch/context.ts';
 import { droppedText, logLineText } from '../../batch/log-page.ts';
 import { followTask } from '../../batch/task-log.ts';
+import { VolleyError } from '../../core/errors.ts';
 import { EXIT } from '../output/io.ts';
 import { type CommonOptions, defineCommand } from '../program/command.ts';
 import { addHelpNote } from '../program/help.ts';
@@ -12,6 +13,7 @@ import { withSession } from '../session/session.ts';
 
 interface LogsOptions extends CommonOptions {
   readonly batch?: string;
+  readonly id?: string;
   readonly follow?: boolean;
   readonly attempt?: number;
   readonly from?: number;
@@ -24,8 +26,9 @@ export const logsCommand = defineCommand<LogsOptions & Readonly<Record<string, u
   examples: logsAction.cli.examples,
   declare: (program) => {
     program
-      .argument('<batch>', 'the batch; it can be left out if it is the only one or `default`')
-      .argument('[id]', 'the task');
+      .argument('[batch]', 'the batch; leave it out if it is the only one, or `default`')
+      .argument('[id]', 'the task')
+      .option('--id <id>', 'the task, as an option');
     fieldOptions(program, logsAction, ['batch', 'attempt', 'from', 'limit', 'search']);
     addHelpNote(
       program.option('-f, --follow', 'show what comes until the task ends'),
@@ -33,8 +36,10 @@ export const logsCommand = defineCommand<LogsOptions & Readonly<Record<string, u
     );
   },
   run: async ([first, second], options, io) => {
-    const id = second ?? first!;
-    const batch = second === undefined ? options.batch : first!;
+    const id = second ?? first ?? options.id;
+    const batch = second === undefined ? options.batch : first;
+    if (id === undefined)
+      throw new VolleyError('INVALID_VALUE', 'Which task? Name it, as in: volley logs audit build');
     if (options.follow !== true)
       return askOfBatch({ action: 'logs', ...fieldsOf(logsAction, options), batch, id }, options, io);
     return withSession(options, io, async ({ store }) => {
