@@ -166,7 +166,7 @@ test('logs of any size and the board of a feature are shown, searched, followed 
     await look('log-large');
     await page
       .getByLabel('Log', { exact: true })
-      .evaluate((element) => void (element.scrollTop = element.scrollHeight / 2));
+      .evaluate((element) => element.scrollTo(0, element.scrollHeight / 2));
     await page
       .getByText(new RegExp(`^${LINES / 2}: `))
       .or(page.getByText(new RegExp(`^${LINES / 2 + 1}: `)))

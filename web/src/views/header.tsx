@@ -58,7 +58,7 @@ export function Header({ add }: { add: () => void }): JSX.Element {
       </button>
       <button
         type="button"
-        class="button is-quiet is-icon"
+        class="button is-quiet is-icon for-keyboard"
         onClick={() => {
           dialog.value = { kind: 'help' };
         }}
