@@ -129,6 +129,8 @@ export class AttemptOutput {
     if (this.isClosed) return;
     if (this.run.isFull) {
       this.dropped += chunk.length;
+      // Its log says so.
+      this.run.gathered(this, false);
       return;
     }
     const state = this.stateOf(stream);
@@ -176,7 +178,7 @@ export class AttemptOutput {
     }
     // What is beyond the margin would not be shown.
     state.rest = (state.rest + text.slice(end)).slice(0, MAX_LINE + MARGIN);
-    if (this.pieces.length > 0) this.run.gathered(this, this.size >= BLOCK_CHARACTERS);
+    if (this.pieces.length > 0 || this.dropped > 0) this.run.gathered(this, this.size >= BLOCK_CHARACTERS);
   }
 
   /** Neighbors of one stream are one piece, so that a secret on several lines is found. */

@@ -203,8 +203,8 @@ export class TaskRun {
   private observer(shown: RunningTask): AttemptObserver {
     const { attempt } = shown;
     const print = (stream: OutputStreamName, chunk: Uint8Array | string) => {
-      // Another attempt may have started if this one ignored its stop signal.
-      if (this.attemptsBefore + this.attempts !== attempt) return;
+      // An attempt that ignores its signal may print after its end.
+      if (this.parts.monitor.attemptOf(this.seq) !== shown) return;
       this.output ??= this.parts.output.open(this.seq, attempt);
       this.output.write(stream, chunk);
     };
