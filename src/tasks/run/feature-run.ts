@@ -27,6 +27,7 @@ import { gitWorktrees } from '../workspace/worktrees.ts';
 import { closeLeft, runAttempt } from './attempt.ts';
 import { batchTasks, openDelegations } from './batch-tasks.ts';
 import { planRun, type RunPlan } from './plan-run.ts';
+import { branchReport } from './pull-request.ts';
 import { buildReport, type RunReport } from './report.ts';
 import { readReport, reportWrittenAt, writeReport } from './report-file.ts';
 import { forgetApprovals, landReviewed } from './review.ts';
@@ -109,6 +110,7 @@ async function runPlan(
     ...{ selection, attempts, startedAt, projectChanges, tampering, before },
     feature: await folder.read(name),
     worktrees: terms.worktrees,
+    branch: terms.branch === undefined ? undefined : await branchReport(folder.project, terms.branch),
     options: runOptions(request, config.tasks),
     moment: folder.moment(),
     taskOf: (seq) => tasks.get(seq),
@@ -292,13 +294,13 @@ function openWorkspaces(
   { folder, config }: RunSetting,
   feature: string,
   denied: DeniedPaths,
-  { worktrees }: RunTerms,
+  { worktrees, branch: into }: RunTerms,
   launcher: Launcher,
 ): Promise<Workspaces> | Workspaces {
   const { project } = folder;
   if (!worktrees) return sharedWorkspaces(project);
   const { setup } = config.tasks;
-  return gitWorktrees({ project, feature, setup, denied, launcher: () => launcher });
+  return gitWorktrees({ project, feature, into, setup, denied, launcher: () => launcher });
 }
 
 /** What attempts of the last run left in the project and nobody has changed since. */

@@ -38,6 +38,7 @@ export async function readReport(folder: TaskFolder, feature: string): Promise<R
       return {
         ...data,
         options: data.options ?? [],
+        branch: data.branch ?? null,
         changed_in_project: data.changed_in_project ?? [],
         tampering: data.tampering ?? [],
         history: data.history ?? NO_HISTORY,

@@ -6,6 +6,7 @@ import type { RunReport, SubtaskReport } from './report.ts';
 import { COMPLETED_ELSEWHERE } from './run-context.ts';
 
 const MAX_NAMED = 10;
+const SHORT_HASH = 12;
 const LONGEST_LINE = 1000;
 
 /** A report as Markdown. */
@@ -220,6 +221,7 @@ function nextLines(report: RunReport): string[] {
     lines.push(
       `Some worktrees were kept. List them with: volley tasks worktrees ${shellQuote(feature)} (add --remove to remove them)`,
     );
+  if (report.branch !== null) lines.push(...branchLines(report.branch));
   const { changed_in_project: changed } = report;
   if (changed.length > 0)
     lines.push(
@@ -234,6 +236,14 @@ function readyText({ next }: RunReport): string {
   if (ready.length === 0) return 'Nothing is ready to start.';
   const what = `${ready.length === 1 ? 'subtask' : 'subtasks'} ${ready.slice(0, MAX_NAMED).join(', ')}`;
   return batch === null ? `Ready: ${what}.` : `Ready to proceed to Batch ${batch} (${what}).`;
+}
+
+function branchLines({ name, commits }: NonNullable<RunReport['branch']>): string[] {
+  return [
+    `The work is on the branch ${name}, which is not checked out; your files are as they were. Its commits:`,
+    ...commits.map(({ commit, subject }) => `- ${commit.slice(0, SHORT_HASH)} ${oneLine(subject, 100)}`),
+    `To use it: git merge ${shellQuote(name)}`,
+  ];
 }
 
 /** How to review what waits. */
