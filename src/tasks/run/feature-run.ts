@@ -52,8 +52,10 @@ export interface RunProgress {
   agentOf(seq: string): string;
   /** What all attempts so far used, as far as agents report it. */
   usage(): AgentUsage;
-  /** The subtasks that wait, and why: `04 for 02, 03`. */
+  /** The subtasks that wait, and why: `04 for 02, 03`. Those that someone must review come first. */
   waiting(): readonly string[];
+  /** Whether its work waits for review, so that no agent is at it. */
+  isInReview(seq: string): boolean;
 }
 
 /** Starts the batch with additional parameters for `start`, and waits until it ends. */
@@ -270,8 +272,9 @@ function progressOf(
   { completed, failed }: SubtaskEnds,
 ): RunProgress {
   const members = new Set(subtasks.map(({ seq }) => seq));
+  const isInReview = (seq: string) => reviews?.isWaiting(seq) === true;
   const whyWaiting = ({ seq, dependsOn, parallel }: Subtask): string => {
-    if (reviews?.isWaiting(seq) === true) return `${seq} for review`;
+    if (isInReview(seq)) return `${seq} for review`;
     const open = dependsOn.filter((one) => members.has(one) && !completed.has(one));
     if (open.length > 0) return `${seq} for ${open.join(', ')}`;
     const alone = [...working.values()].find(({ subtask }) => !subtask.parallel);
@@ -283,10 +286,12 @@ function progressOf(
   return {
     agentOf: (seq) => attempts.of(seq).at(-1)?.agent ?? agents.get(seq)?.[0]?.name ?? '',
     usage: () => sumUsage(subtasks.flatMap(({ seq }) => attempts.of(seq).map(({ usage }) => usage))),
-    waiting: () =>
-      subtasks
-        .filter(({ seq }) => !completed.has(seq) && !failed.has(seq) && !working.has(seq))
-        .map(whyWaiting),
+    isInReview,
+    waiting: () => {
+      const open = subtasks.filter(({ seq }) => !completed.has(seq) && !failed.has(seq) && !working.has(seq));
+      const later = open.filter(({ seq }) => !isInReview(seq));
+      return [...open.filter(({ seq }) => isInReview(seq)), ...later].map(whyWaiting);
+    },
   };
 }
 

@@ -41,9 +41,10 @@ export function runInView(
           name: `${id} ${name}`,
           function: progress.agentOf(id),
         });
+        const isIdle = ({ id }: { readonly id: string }) => progress.isInReview(id);
         const end = await runInForeground(
           here,
-          { batch, start, verbose: true, quiet, labelOf, detail: () => detailOf(progress) },
+          { batch, start, verbose: true, quiet, labelOf, detail: () => detailOf(progress), isIdle },
           io,
         );
         wasInterrupted = end.wasInterrupted;
