@@ -25,6 +25,8 @@ export interface ForegroundOptions {
 interface TaskLabel {
   readonly name: string;
   readonly function: string;
+  readonly step?: string | undefined;
+  readonly note?: string | undefined;
 }
 
 interface LabeledTask extends TaskLabel {

@@ -24,7 +24,7 @@ import { DeniedPaths } from '../workspace/denied-paths.ts';
 import { sharedWorkspaces } from '../workspace/shared-workspace.ts';
 import type { Workspaces } from '../workspace/workspace.ts';
 import { gitWorktrees } from '../workspace/worktrees.ts';
-import { closeLeft, runAttempt } from './attempt.ts';
+import { attemptText, closeLeft, runAttempt } from './attempt.ts';
 import { batchTasks, openDelegations } from './batch-tasks.ts';
 import { planRun, type RunPlan } from './plan-run.ts';
 import { branchReport } from './pull-request.ts';
@@ -50,6 +50,8 @@ export interface RunSetting {
 export interface RunProgress {
   /** The agent of the current attempt at a subtask. */
   agentOf(seq: string): string;
+  /** After a failure, the number of the attempt and why the last one failed; otherwise empty. */
+  attemptOf(seq: string): string;
   /** What all attempts so far used, as far as agents report it. */
   usage(): AgentUsage;
   /** The subtasks that wait, and why: `04 for 02, 03`. Those that someone must review come first. */
@@ -285,6 +287,7 @@ function progressOf(
   };
   return {
     agentOf: (seq) => attempts.of(seq).at(-1)?.agent ?? agents.get(seq)?.[0]?.name ?? '',
+    attemptOf: (seq) => (attempts.of(seq).length < 2 ? '' : attemptText(attempts.of(seq))),
     usage: () => sumUsage(subtasks.flatMap(({ seq }) => attempts.of(seq).map(({ usage }) => usage))),
     isInReview,
     waiting: () => {

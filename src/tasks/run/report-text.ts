@@ -220,12 +220,13 @@ function historyLines({ runs, attempts, usage }: RunReport['history']): string[]
       ...(more > 0 ? [`  - … and ${more} more in report.json`] : []),
     ];
   };
+  const details = [...parts('agent', usage.by_agent), ...parts('subtask', usage.by_subtask)];
+  if (runs.length === 1 && details.length === 0) return [];
   return [
     '',
     `### Used in ${runs.length === 1 ? 'this run' : `all ${runs.length} runs`}:`,
-    `- Total: ${total}, in ${countText(attempts.length, 'attempt')}`,
-    ...parts('agent', usage.by_agent),
-    ...parts('subtask', usage.by_subtask),
+    ...(runs.length === 1 ? [] : [`- Total: ${total}, in ${countText(attempts.length, 'attempt')}`]),
+    ...details,
   ];
 }
 
@@ -305,6 +306,7 @@ function continueLines(report: RunReport): string[] {
     failed.length === 0
       ? []
       : [`Recommendation: fix ${failed.length === 1 ? 'subtask' : 'subtasks'} ${listText(failed)}${before}.`];
+  if (report.status === 'review') return [`Then continue with: ${again}`];
   return [...fix, `Completed subtasks are kept. Run the rest again with: ${again}`];
 }
 
