@@ -239,6 +239,8 @@ describe('what is loaded', () => {
         agent: 'codex',
         maxConcurrent: 2,
         worktrees: true,
+        review: true,
+        maxUnreviewed: 3,
         timeoutMs: 3000,
         stallMs: 4000,
         maxRetries: 5,
@@ -293,6 +295,8 @@ const EVERYTHING = `
 agent = "codex"
 max_concurrent = 2
 worktrees = true
+review = true
+max_unreviewed = 3
 timeout = 3
 stall = 4
 max_retries = 5

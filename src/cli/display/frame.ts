@@ -25,6 +25,8 @@ const NARROW = 60;
 const VERY_NARROW = 40;
 const WIDEST_BAR = 60;
 const SHARE_WIDTH = '100%'.length;
+const MAX_WAITING_LINES = 4;
+const WAITING = 'Waiting: ';
 
 /** A progress bar, the counts and the running tasks. Never wider or higher than the terminal. */
 export function frameLines(view: DisplayedBatch, options: FrameOptions): Line[] {
@@ -42,8 +44,9 @@ export function frameLines(view: DisplayedBatch, options: FrameOptions): Line[] 
   // Half of the screen is left for lines that scroll above.
   const room = Math.min(height - lines.length, Math.max(3, Math.floor(options.rows / 2)));
   lines.push(...runningLines(view.running, room, width, options));
-  if ((view.waiting ?? []).length > 0 && lines.length < height)
-    lines.push(waitingLine(view.waiting!, width, options.colors));
+  const rest = Math.min(MAX_WAITING_LINES, height - lines.length);
+  if ((view.waiting ?? []).length > 0 && rest > 0)
+    lines.push(...waitingLines(view.waiting!, width, rest, options.colors));
   return lines;
 }
 
@@ -87,18 +90,27 @@ function countsLine(view: DisplayedBatch, width: number, colors: Colors, lead?: 
 }
 
 /** `Waiting: 04 for 02, 03 · 05 for 04 · 2 more`. As many as fit. */
-function waitingLine(waiting: readonly string[], width: number, colors: Colors): Line {
-  const line = new Line(width).add('Waiting: ', colors.dim);
-  const more = (count: number) => (count === 0 ? '' : `${numberText(count)} more`);
-  for (const [index, text] of waiting.entries()) {
-    const separator = index === 0 ? '' : ' · ';
-    const rest = more(waiting.length - index - 1);
-    const needed = textWidth(separator) + textWidth(printableLine(text));
-    const isLast = line.room < needed + (rest === '' ? 0 : textWidth(` · ${rest}`));
-    if (isLast && index > 0) return line.add(`${separator}${more(waiting.length - index)}`, colors.dim);
-    line.add(separator, colors.dim).add(printableLine(text), colors.dim);
+function waitingLines(waiting: readonly string[], width: number, max: number, colors: Colors): Line[] {
+  const separator = ' · ';
+  const lines = [new Line(width).add(WAITING, colors.dim)];
+  const texts = waiting.map(printableLine);
+  for (const [index, text] of texts.entries()) {
+    const line = lines.at(-1)!;
+    const isFirst = index === 0;
+    const left = texts.length - index;
+    const needed = textWidth(separator) + textWidth(text);
+    // The last line keeps room for what is left out.
+    const kept = left > 1 && lines.length === max ? textWidth(`${separator}${numberText(left)} more`) : 0;
+    if (isFirst || line.room >= needed + kept)
+      line.add(isFirst ? '' : separator, colors.dim).add(text, colors.dim);
+    else if (lines.length < max)
+      lines.push(new Line(width).add(' '.repeat(WAITING.length) + text, colors.dim));
+    else {
+      line.add(`${separator}${numberText(left)} more`, colors.dim);
+      break;
+    }
   }
-  return line;
+  return lines;
 }
 
 /** The longest running first. A group stands for its items. */
@@ -112,6 +124,8 @@ function runningLines(
   const tasks = running.filter(({ group }) => group === undefined);
   const sorted = (tasks.length === 0 ? [...running] : tasks).sort((a, b) => a.startedAt - b.startedAt);
   const shown = sorted.slice(0, sorted.length > room ? room - 1 : room).map(toPlain);
+  const notes = shown.filter(({ note }) => note !== undefined).length;
+  const hasRoomForNotes = shown.length + notes <= room;
   const isNarrow = width < NARROW;
   const functions = isNarrow ? 0 : widest(shown, 'function', Math.floor(width * 0.25));
   const hasProgress = shown.some(({ progress }) => progress !== undefined);
@@ -124,14 +138,16 @@ function runningLines(
   // Without steps to show, names take the rest of the line.
   const hasSteps = shown.some(({ step }) => step !== undefined);
   const names = widest(shown, 'name', hasSteps ? share : Math.max(share, left));
-  const lines = shown.map((task, index) => {
+  const lines = shown.flatMap((task, index) => {
     const line = new Line(width).columnAtRight(times[index]!, timeWidth, colors.dim);
     line.add('  ').column(task.name, Math.min(names, line.room));
     if (functions > 0) line.add('  ').column(task.function, functions, colors.dim);
     if (hasProgress && !isNarrow)
       line.add('  ').columnAtRight(shareText(task.progress), SHARE_WIDTH, colors.cyan);
     if (task.step !== undefined && line.room > 6) line.add('  ').add(task.step, colors.dim);
-    return line;
+    if (task.note === undefined || !hasRoomForNotes) return [line];
+    const below = new Line(width).add(' '.repeat(timeWidth + 2)).add(task.note, colors.yellow);
+    return [line, below];
   });
   const more = sorted.length - shown.length;
   if (more > 0) {
@@ -142,12 +158,13 @@ function runningLines(
 }
 
 function toPlain(task: DisplayedTask): DisplayedTask {
-  const { name, function: functionName, step } = task;
+  const { name, function: functionName, step, note } = task;
   return {
     ...task,
     name: printableLine(name),
     function: printableLine(functionName),
     step: step === undefined ? undefined : printableLine(step),
+    note: note === undefined ? undefined : printableLine(note),
   };
 }
 

@@ -30,6 +30,8 @@ export interface DisplayedTask {
   /** 0 to 1, if it reports progress. */
   readonly progress?: number | undefined;
   readonly step?: string | undefined;
+  /** Shown below it where there is room, such as why its last attempt failed. */
+  readonly note?: string | undefined;
   /** Whether it is a group, which waits for its items. */
   readonly isGroup?: boolean;
   /** If it is an item: the id of its group. */

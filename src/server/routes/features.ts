@@ -280,8 +280,29 @@ const SUBTASK = z
   })
   .openapi('Subtask');
 
+const USAGE = z
+  .object({
+    turns: z.number().optional(),
+    inputTokens: z.number().optional(),
+    outputTokens: z.number().optional(),
+    costUsd: z.number().optional(),
+  })
+  .openapi('Usage');
+
 const FEATURE_DETAIL = z
-  .object({ ...HEAD, subtasks: z.array(SUBTASK), unreadable: z.array(z.string()) })
+  .object({
+    ...HEAD,
+    subtasks: z.array(SUBTASK),
+    unreadable: z.array(z.string()),
+    usage: z
+      .object({
+        total: USAGE,
+        by_agent: z.record(z.string(), USAGE),
+        by_subtask: z.record(z.string(), USAGE),
+      })
+      .nullable()
+      .describe('What all runs used, as far as agents report it.'),
+  })
   .openapi('FeatureDetail');
 
 const USAGE = z

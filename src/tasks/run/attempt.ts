@@ -10,6 +10,7 @@ import { claimSubtask, isCompletedByOther, reopenSubtask } from '../files/subtas
 import { findSubtask } from '../files/subtask-reference.ts';
 import type { TaskFolder } from '../files/task-folder.ts';
 import { requireTrusted } from '../verify/trust.ts';
+import { failedChecks } from '../verify/verify.ts';
 import { delegate } from './delegate.ts';
 import {
   COMPLETED_ELSEWHERE,
@@ -29,7 +30,7 @@ export interface SubtaskResult {
 }
 
 const MAX_ERROR_LENGTH = 4000;
-const MAX_REASON_LENGTH = 60;
+const MAX_REASON_LENGTH = 120;
 /** The claim also ends with this process. */
 const LEASE_MS = 10 * 60_000;
 const HEARTBEAT_MS = 60_000;
@@ -129,8 +130,9 @@ async function openTranscript(
 }
 
 /** `attempt 2 (a.ts does not exist)` */
-function attemptText(attempts: readonly SubtaskAttempt[]): string {
-  const why = attempts.at(-2)?.error ?? '';
+export function attemptText(attempts: readonly SubtaskAttempt[]): string {
+  const last = attempts.at(-2);
+  const why = failedChecks(last?.evidence ?? [])[0] ?? last?.error ?? '';
   return `attempt ${attempts.length} (${oneLine(why, MAX_REASON_LENGTH)})`;
 }
 

@@ -72,7 +72,7 @@ export async function delegate(
     if (violation !== undefined) throw violation;
     const { summary, discrepancy } = await judge(run, delegation, workspace, end, context);
     delegation.onVerified();
-    const message = mergeMessage(run.feature, subtask);
+    const message = mergeMessage(run, subtask, summary);
     const reviewed =
       run.reviews && (await review(run, run.reviews, delegation, workspace, { summary, message }, context));
     if (record.isLeftInReview) return summary;
@@ -135,7 +135,7 @@ async function review(
   const work = {
     ...{ at: record.inReviewSince, commit, base, branch: workspace.branch!, summary },
     ...{ agent: agent.name, attempt: record.number, passed: record.evidence.length },
-    into: undefined,
+    into: run.terms.branch,
     approvedAt: undefined,
   };
   const decision = await desk.request(seq, work, signal);

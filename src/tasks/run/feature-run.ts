@@ -24,9 +24,10 @@ import { DeniedPaths } from '../workspace/denied-paths.ts';
 import { sharedWorkspaces } from '../workspace/shared-workspace.ts';
 import type { Workspaces } from '../workspace/workspace.ts';
 import { gitWorktrees } from '../workspace/worktrees.ts';
-import { closeLeft, runAttempt } from './attempt.ts';
+import { attemptText, closeLeft, runAttempt } from './attempt.ts';
 import { batchTasks, openDelegations } from './batch-tasks.ts';
 import { planRun, type RunPlan } from './plan-run.ts';
+import { branchReport } from './pull-request.ts';
 import { buildReport, type RunReport } from './report.ts';
 import { readReport, reportWrittenAt, writeReport } from './report-file.ts';
 import { forgetApprovals, landReviewed } from './review.ts';
@@ -49,10 +50,14 @@ export interface RunSetting {
 export interface RunProgress {
   /** The agent of the current attempt at a subtask. */
   agentOf(seq: string): string;
+  /** After a failure, the number of the attempt and why the last one failed; otherwise empty. */
+  attemptOf(seq: string): string;
   /** What all attempts so far used, as far as agents report it. */
   usage(): AgentUsage;
-  /** The subtasks that wait, and why: `04 for 02, 03`. */
+  /** The subtasks that wait, and why: `04 for 02, 03`. Those that someone must review come first. */
   waiting(): readonly string[];
+  /** Whether its work waits for review, so that no agent is at it. */
+  isInReview(seq: string): boolean;
 }
 
 /** Starts the batch with additional parameters for `start`, and waits until it ends. */
@@ -109,6 +114,7 @@ async function runPlan(
     ...{ selection, attempts, startedAt, projectChanges, tampering, before },
     feature: await folder.read(name),
     worktrees: terms.worktrees,
+    branch: terms.branch === undefined ? undefined : await branchReport(folder.project, terms.branch),
     options: runOptions(request, config.tasks),
     moment: folder.moment(),
     taskOf: (seq) => tasks.get(seq),
@@ -268,8 +274,9 @@ function progressOf(
   { completed, failed }: SubtaskEnds,
 ): RunProgress {
   const members = new Set(subtasks.map(({ seq }) => seq));
+  const isInReview = (seq: string) => reviews?.isWaiting(seq) === true;
   const whyWaiting = ({ seq, dependsOn, parallel }: Subtask): string => {
-    if (reviews?.isWaiting(seq) === true) return `${seq} for review`;
+    if (isInReview(seq)) return `${seq} for review`;
     const open = dependsOn.filter((one) => members.has(one) && !completed.has(one));
     if (open.length > 0) return `${seq} for ${open.join(', ')}`;
     const alone = [...working.values()].find(({ subtask }) => !subtask.parallel);
@@ -280,11 +287,14 @@ function progressOf(
   };
   return {
     agentOf: (seq) => attempts.of(seq).at(-1)?.agent ?? agents.get(seq)?.[0]?.name ?? '',
+    attemptOf: (seq) => (attempts.of(seq).length < 2 ? '' : attemptText(attempts.of(seq))),
     usage: () => sumUsage(subtasks.flatMap(({ seq }) => attempts.of(seq).map(({ usage }) => usage))),
-    waiting: () =>
-      subtasks
-        .filter(({ seq }) => !completed.has(seq) && !failed.has(seq) && !working.has(seq))
-        .map(whyWaiting),
+    isInReview,
+    waiting: () => {
+      const open = subtasks.filter(({ seq }) => !completed.has(seq) && !failed.has(seq) && !working.has(seq));
+      const later = open.filter(({ seq }) => !isInReview(seq));
+      return [...open.filter(({ seq }) => isInReview(seq)), ...later].map(whyWaiting);
+    },
   };
 }
 
@@ -292,13 +302,13 @@ function openWorkspaces(
   { folder, config }: RunSetting,
   feature: string,
   denied: DeniedPaths,
-  { worktrees }: RunTerms,
+  { worktrees, branch: into }: RunTerms,
   launcher: Launcher,
 ): Promise<Workspaces> | Workspaces {
   const { project } = folder;
   if (!worktrees) return sharedWorkspaces(project);
   const { setup } = config.tasks;
-  return gitWorktrees({ project, feature, setup, denied, launcher: () => launcher });
+  return gitWorktrees({ project, feature, into, setup, denied, launcher: () => launcher });
 }
 
 /** What attempts of the last run left in the project and nobody has changed since. */

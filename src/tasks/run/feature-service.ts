@@ -10,7 +10,8 @@ import { featureBoard } from './feature-board.ts';
 import { type RunSetting, runFeature } from './feature-run.ts';
 import { askRun, isAgentOfRun } from './mailbox.ts';
 import type { RunReport } from './report.ts';
-import { readReport } from './report-file.ts';
+import { featureUsage, readReport } from './report-file.ts';
+import { usedText } from './report-text.ts';
 import { approveWork, type ReviewDiff, rejectWork, reviewDiff } from './review.ts';
 import { type RunInput, toRunRequest } from './run-request.ts';
 import { transcriptLog } from './transcript.ts';
@@ -69,8 +70,13 @@ export class FeatureService {
     const { folder } = this.place;
     const feature = await folder.read(name);
     const moment = folder.moment();
-    const data = { ...featureView(feature, moment), running: await this.isRunning(name) };
-    return { text: featureStatusText(feature, moment), data };
+    const usage = await featureUsage(folder, name);
+    const data = {
+      ...featureView(feature, moment),
+      running: await this.isRunning(name),
+      usage: usage ?? null,
+    };
+    return { text: `${featureStatusText(feature, moment)}${usedText(usage)}`, data };
   }
 
   /** A feature with all that a person decides by. */

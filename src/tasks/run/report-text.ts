@@ -1,11 +1,15 @@
 import { oneLine } from '../../batch/text.ts';
 import { shellQuote } from '../../core/shell-quote.ts';
 import { countText, listText, spanText } from '../../core/words.ts';
+import type { AgentUsage } from '../agents/adapter.ts';
 import { usageText } from '../agents/usage.ts';
+import type { AttemptReport } from './history.ts';
 import type { RunReport, SubtaskReport } from './report.ts';
 import { COMPLETED_ELSEWHERE } from './run-context.ts';
 
 const MAX_NAMED = 10;
+const MAX_COSTS = 50;
+const SHORT_HASH = 12;
 const LONGEST_LINE = 1000;
 
 /** A report as Markdown. */
@@ -80,6 +84,7 @@ function detailLines(feature: string, subtask: SubtaskReport): string[] {
       `Time: ${spanText(duration_ms)} by ${agents.join(', then ')}${many}${used === '' ? '' : `, ${used}`}`,
     );
   }
+  if (tries.length > 1) lines.push(...tries.map(attemptLine));
   if (forced !== null) lines.push(`Completed with --force, not verified: ${forced.join('; ')}`);
   if (
     subtask.status === 'completed' &&
@@ -104,6 +109,12 @@ function detailLines(feature: string, subtask: SubtaskReport): string[] {
       `Transcript: volley tasks logs ${shellQuote(feature)} ${subtask.seq} (${transcript.transcript})`,
     );
   return lines.map((line) => `   - ${oneLine(line, LONGEST_LINE)}`);
+}
+
+/** `Attempt 1 by codex: 2 min 10 s, 14 turns, $0.42; a.ts does not exist` */
+function attemptLine({ attempt, agent, duration_ms, usage, error }: AttemptReport): string {
+  const facts = [spanText(duration_ms), usageText(usage)].filter((fact) => fact !== '').join(', ');
+  return `Attempt ${attempt} by ${agent}: ${facts}${error === null ? '' : `; ${oneLine(error, 200)}`}`;
 }
 
 function failureLines(report: RunReport): string[] {
@@ -193,14 +204,38 @@ function statisticLines({ statistics, duration_ms, batch, explicit, history }: R
   ];
 }
 
-/** What all runs together used, if there were several. */
-function historyLines({ runs, usage }: RunReport['history']): string[] {
+/** What all runs together used, as far as agents report it. */
+function historyLines({ runs, attempts, usage }: RunReport['history']): string[] {
   const total = usageText(usage.total);
-  if (runs.length < 2 || total === '') return [];
-  const agents = Object.entries(usage.by_agent).map(
-    ([agent, used]) => `${agent} ${usageText(used) || 'unknown'}`,
-  );
-  return [`- Used in all ${runs.length} runs: ${total}${agents.length < 2 ? '' : ` (${agents.join('; ')})`}`];
+  if (total === '') return [];
+  const parts = (name: string, of: Readonly<Record<string, AgentUsage>>) => {
+    const known = Object.entries(of)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, used]) => `${key}: ${usageText(used) || 'unknown'}`);
+    if (known.length < 2) return [];
+    const more = known.length - MAX_COSTS;
+    return [
+      `- By ${name}:`,
+      ...known.slice(0, MAX_COSTS).map((line) => `  - ${line}`),
+      ...(more > 0 ? [`  - … and ${more} more in report.json`] : []),
+    ];
+  };
+  const details = [...parts('agent', usage.by_agent), ...parts('subtask', usage.by_subtask)];
+  if (runs.length === 1 && details.length === 0) return [];
+  return [
+    '',
+    `### Used in ${runs.length === 1 ? 'this run' : `all ${runs.length} runs`}:`,
+    ...(runs.length === 1 ? [] : [`- Total: ${total}, in ${countText(attempts.length, 'attempt')}`]),
+    ...details,
+  ];
+}
+
+/** What all runs used, as lines below the status of a feature. */
+export function usedText(usage: RunReport['history']['usage'] | undefined): string {
+  const total = usage === undefined ? '' : usageText(usage.total);
+  if (usage === undefined || total === '') return '';
+  const agents = Object.entries(usage.by_agent).map(([agent, used]) => `${agent} ${usageText(used)}`);
+  return `\n\n  Used in all runs: ${total}${agents.length < 2 ? '' : ` (${agents.join('; ')})`}`;
 }
 
 function nextLines(report: RunReport): string[] {
@@ -220,6 +255,7 @@ function nextLines(report: RunReport): string[] {
     lines.push(
       `Some worktrees were kept. List them with: volley tasks worktrees ${shellQuote(feature)} (add --remove to remove them)`,
     );
+  if (report.branch !== null) lines.push(...branchLines(report.branch));
   const { changed_in_project: changed } = report;
   if (changed.length > 0)
     lines.push(
@@ -234,6 +270,14 @@ function readyText({ next }: RunReport): string {
   if (ready.length === 0) return 'Nothing is ready to start.';
   const what = `${ready.length === 1 ? 'subtask' : 'subtasks'} ${ready.slice(0, MAX_NAMED).join(', ')}`;
   return batch === null ? `Ready: ${what}.` : `Ready to proceed to Batch ${batch} (${what}).`;
+}
+
+function branchLines({ name, commits }: NonNullable<RunReport['branch']>): string[] {
+  return [
+    `The work is on the branch ${name}, which is not checked out; your files are as they were. Its commits:`,
+    ...commits.map(({ commit, subject }) => `- ${commit.slice(0, SHORT_HASH)} ${oneLine(subject, 100)}`),
+    `To use it: git merge ${shellQuote(name)}`,
+  ];
 }
 
 /** How to review what waits. */
@@ -262,6 +306,7 @@ function continueLines(report: RunReport): string[] {
     failed.length === 0
       ? []
       : [`Recommendation: fix ${failed.length === 1 ? 'subtask' : 'subtasks'} ${listText(failed)}${before}.`];
+  if (report.status === 'review') return [`Then continue with: ${again}`];
   return [...fix, `Completed subtasks are kept. Run the rest again with: ${again}`];
 }
 

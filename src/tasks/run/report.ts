@@ -54,6 +54,13 @@ export interface SubtaskReport {
   readonly usage: AgentUsage;
 }
 
+/** A branch with a commit for each subtask. */
+export interface BranchReport {
+  readonly name: string;
+  /** What the checked-out branch does not have, oldest first. */
+  readonly commits: readonly { readonly commit: string; readonly subject: string }[];
+}
+
 /** The report of a run, as stored next to the task files. */
 export interface RunReport {
   readonly feature: string;
@@ -64,6 +71,8 @@ export interface RunReport {
   readonly batch: number | null;
   readonly explicit: boolean;
   readonly worktrees: boolean;
+  /** The branch that got the work, if it is not the one that is checked out. */
+  readonly branch: BranchReport | null;
   /** The command line options that repeat the run for other subtasks. */
   readonly options: readonly string[];
   readonly started_at: string;
@@ -111,6 +120,7 @@ interface RunFacts {
   readonly selection: Selection;
   readonly attempts: AttemptLog;
   readonly worktrees: boolean;
+  readonly branch: BranchReport | undefined;
   readonly options: readonly string[];
   readonly startedAt: number;
   /** Changes in the project itself while agents worked in worktrees. */
@@ -151,6 +161,7 @@ export function buildReport(facts: RunFacts): RunReport {
     batch: selection.batch ?? null,
     explicit: selection.isExplicit,
     worktrees: facts.worktrees,
+    branch: facts.branch ?? null,
     options: facts.options,
     started_at,
     ended_at,

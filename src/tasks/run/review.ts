@@ -23,6 +23,11 @@ import { gitWorktrees } from '../workspace/worktrees.ts';
 import { refuseForAgents } from './mailbox.ts';
 import { recheckAfterMerge } from './recheck.ts';
 import type { RunContext } from './run-context.ts';
+import type { RunTerms } from './run-request.ts';
+
+interface LandContext extends Pick<RunContext, 'folder' | 'feature' | 'commands' | 'workspaces' | 'redact'> {
+  readonly terms: Pick<RunTerms, 'branch'>;
+}
 
 /** The project whose work is reviewed. */
 export interface ReviewSetting {
@@ -140,18 +145,20 @@ async function landHere(
   findReview(feature, seq, commit);
   const { project } = folder;
   const { setup } = config.tasks;
+  const into = subtask.review?.into;
   const denied = new DeniedPaths(config, project);
   const launcher = createLauncher();
   try {
     const workspaces = await gitWorktrees({
-      project,
-      feature: name,
-      setup,
-      denied,
+      ...{ project, feature: name, into, setup, denied },
       launcher: () => launcher,
     });
     return await withCommandRunner(config, (commands) =>
-      landReviewed({ folder, feature: name, commands, workspaces, redact: (text) => text }, subtask, signal),
+      landReviewed(
+        { folder, feature: name, commands, workspaces, redact: (text) => text, terms: { branch: into } },
+        subtask,
+        signal,
+      ),
     );
   } finally {
     await launcher.close();
@@ -195,7 +202,7 @@ async function isLocked(folder: TaskFolder, name: string): Promise<boolean> {
  * and the next run repairs it. Throws if it was not merged.
  */
 export async function landReviewed(
-  context: Pick<RunContext, 'folder' | 'feature' | 'commands' | 'workspaces' | 'redact'>,
+  context: LandContext,
   subtask: Subtask,
   signal: AbortSignal,
 ): Promise<Feature> {
@@ -203,13 +210,17 @@ export async function landReviewed(
   const { seq, startedAt = 0 } = subtask;
   const review = subtask.review!;
   const { commit } = review;
+  if (review.into !== context.terms.branch) {
+    await folder.change(name, (now) => unapproveReview(now, seq));
+    throw notMerged(name, seq, 'The run that is live merges into another branch. Approve it after that.');
+  }
   const { subtasks } = await folder.read(name);
   const meanwhile = subtasks.filter(
     ({ status, completedAt = 0 }) => status === 'completed' && completedAt >= startedAt,
   );
   const found = { evidence: [], discrepancy: undefined };
   const recheck = { signal, report: () => undefined, found };
-  const delivery = await workspaces.land(subtask, review, mergeMessage(name, subtask), {
+  const delivery = await workspaces.land(subtask, review, mergeMessage(context, subtask, review.summary), {
     signal,
     confirm: async () => void findReview(await folder.read(name), seq, commit),
     recheck: () => recheckAfterMerge(context, subtask, meanwhile, recheck),
@@ -229,8 +240,14 @@ export async function landReviewed(
 }
 
 /** The message of the commits with a subtask's work. */
-export function mergeMessage(feature: string, { seq, title }: Subtask): string {
-  return `${feature} ${seq}: ${oneLine(title, 100)}`;
+export function mergeMessage(
+  { feature, terms }: Pick<LandContext, 'feature' | 'terms'>,
+  { seq, title }: Subtask,
+  summary: string,
+): string {
+  const subject = oneLine(title, 100);
+  if (terms.branch === undefined) return `${feature} ${seq}: ${subject}`;
+  return summary.trim() === title.trim() ? subject : `${subject}\n\n${summary.trim()}`;
 }
 
 /** Approvals that no run has acted on, since it was killed. */

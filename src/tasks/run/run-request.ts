@@ -25,6 +25,8 @@ export interface RunRequest {
   /** Whether verified work waits for approval. */
   readonly review?: boolean | undefined;
   readonly maxUnreviewed?: number | undefined;
+  /** The branch that gets the work, with a commit for each subtask. Default: the one that is checked out. */
+  readonly branch?: string | undefined;
   readonly maxConcurrent?: number | undefined;
   readonly maxRetries?: number | undefined;
   readonly timeoutMs?: number | undefined;
@@ -42,20 +44,23 @@ export interface RunTerms {
   readonly worktrees: boolean;
   readonly review: boolean;
   readonly maxUnreviewed: number;
+  readonly branch: string | undefined;
 }
 
 export function runTermsOf(request: RunRequest, settings: TaskSettings): RunTerms {
   const review = request.review ?? settings.review;
-  if (review && request.worktrees === false)
-    throw new VolleyError('INVALID_VALUE', 'Work can be reviewed only in worktrees.');
+  const { branch } = request;
+  if ((review || branch !== undefined) && request.worktrees === false)
+    throw new VolleyError('INVALID_VALUE', 'A review or another branch needs worktrees.');
   return {
     maxConcurrent: request.maxConcurrent ?? settings.maxConcurrent,
     maxRetries: request.maxRetries ?? settings.maxRetries,
     timeoutMs: request.timeoutMs ?? settings.timeoutMs,
     stallMs: request.stallMs ?? settings.stallMs,
     budget: { ...settings.budget, ...request.budget },
-    worktrees: review || (request.worktrees ?? settings.worktrees),
+    worktrees: review || branch !== undefined || (request.worktrees ?? settings.worktrees),
     review,
+    branch,
     maxUnreviewed: request.maxUnreviewed ?? settings.maxUnreviewed,
   };
 }
@@ -75,6 +80,7 @@ export function runOptions(request: RunRequest, settings: { readonly budget: Tas
     ...(request.serialize === true ? ['--serialize'] : []),
     ...(worktrees === undefined ? [] : [worktrees ? '--worktrees' : '--no-worktrees']),
     ...(review === undefined ? [] : [review ? '--review' : '--no-review']),
+    ...option('--branch', request.branch),
     ...option('--max-unreviewed', request.maxUnreviewed),
     ...option('--max-concurrent', request.maxConcurrent),
     ...option('--max-retries', request.maxRetries),

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync, realpathSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { gitFoldersOf } from '../../config/git-folders.ts';
@@ -124,8 +124,13 @@ export function isElsewhere(checkedOutAt: string, root: string): boolean {
 }
 
 /** From here on the worktree may hold work. */
-export async function markInUse({ gitFolder }: WorktreePlace): Promise<void> {
-  await writeFile(join(gitFolder, IN_USE_MARK), '');
+export async function markInUse({ gitFolder, base }: WorktreePlace): Promise<void> {
+  await writeFile(join(gitFolder, IN_USE_MARK), base);
+}
+
+/** The commit that a worktree in use began with. */
+export function baseOf(root: string): string {
+  return readFileSync(join(gitFolderOf(root)!, IN_USE_MARK), 'utf8');
 }
 
 export async function removeWorktree(git: Git, root: string, branch: string): Promise<void> {

@@ -99,7 +99,8 @@ export class Worktree implements Workspace {
     const saved = reviewed === undefined ? await this.save(message) : { ok: true as const, commit: reviewed };
     if (!saved.ok) return saved;
     const { queue, prepare } = this.terms;
-    const request = { commit: saved.commit, message: plainMessage(message), prepare };
+    const { branch } = this;
+    const request = { commit: saved.commit, branch, message: plainMessage(message), prepare };
     const delivery = await queue.take(request, guard);
     if (delivery.ok) this.delivered = this.saved;
     return delivery.ok ? delivery : this.kept(delivery);

@@ -14,6 +14,7 @@ import { Repository, toProjectPath } from './repository.ts';
 import type { Leftover, Workspace, Workspaces } from './workspace.ts';
 import { ignoredAmong, plainMessage, Worktree } from './worktree.ts';
 import {
+  baseOf,
   branchPrefix,
   createWorktree,
   findUnmergedWork,
@@ -33,6 +34,8 @@ interface WorktreeOptions {
   /** The folder that paths are relative to; it may be below the root of the repository. */
   readonly project: string;
   readonly feature: string;
+  /** The branch that gets the work; default: the one that is checked out. */
+  readonly into?: string | undefined;
   /** A shell command that prepares a new worktree. */
   readonly setup?: string | undefined;
   /** Never merged, no matter what changed it. */
@@ -51,10 +54,14 @@ const SETUP_SHOWN_LENGTH = 1000;
  * `WORKSPACE_UNAVAILABLE` if the project cannot have worktrees as it is.
  */
 export async function gitWorktrees(options: WorktreeOptions): Promise<Workspaces> {
-  const repository = await Repository.open(options.project);
+  const repository = await Repository.open(options.project, options.into);
   const { project, feature } = options;
   const folder = join(project, WORKTREES);
-  const queue = new MergeQueue(repository, join(folder, mergeFolderName(feature)));
+  const queue = new MergeQueue(
+    repository,
+    join(folder, mergeFolderName(feature)),
+    repository.isApart ? await repository.head() : undefined,
+  );
   await queue.reset();
   const changesNow = () => repository.exclusive(() => uncommittedPaths(repository.git, repository));
   const before = new Set(await changesNow());
@@ -64,7 +71,7 @@ export async function gitWorktrees(options: WorktreeOptions): Promise<Workspaces
     reopen: (subtask, work) => reopen(repository, queue, options, subtask, work),
     land: async (subtask, { branch, commit }, text, guard) => {
       const prepare = prepareOf(options, subtask);
-      const delivery = await queue.take({ commit, message: plainMessage(text), prepare }, guard);
+      const delivery = await queue.take({ commit, branch, message: plainMessage(text), prepare }, guard);
       if (delivery.ok) await removeIfMerged(repository, folder, branch);
       return delivery;
     },
@@ -202,7 +209,7 @@ async function mergedLeftover(
   for (const name of worktreeNames(feature, seq)) {
     const root = join(folder, name.folder);
     if (!isInUse(root)) continue;
-    const merge = await findMerge(repository, name.branch);
+    const merge = await findMerge(repository, name.branch, baseOf(root));
     // A merge from before the start belongs to an earlier subtask of this name. Git stores whole seconds.
     if (merge === undefined || merge.at + 1000 <= startedAt) continue;
     const paths = await git.paths(['diff', '--name-only', '--no-renames', '-z', merge.before, merge.commit]);
@@ -215,9 +222,14 @@ async function mergedLeftover(
 }
 
 /** The merge commit that brought a whole branch into the project's branch. */
-async function findMerge({ git, branch }: Repository, other: string) {
+async function findMerge({ git, branch, isApart }: Repository, other: string, base: string) {
   const tip = await git.resolve(`refs/heads/${other}`);
   if (tip === undefined) return undefined;
+  if (isApart) {
+    if (tip === base || !(await git.isAncestor(tip, branch))) return undefined;
+    const seconds = await git.ask(['log', '-1', '--format=%ct', tip]);
+    return { commit: tip, before: `${tip}^`, at: Number(seconds) * 1000 };
+  }
   const how = ['--first-parent', '--merges', `--max-count=${MAX_MERGES}`, '--format=%H %ct %P'];
   const merges = (await git.ask(['log', ...how, `${tip}..${branch}`])).split('\n');
   for (const merge of merges) {

@@ -21,6 +21,7 @@ const TERMS = {
   worktrees: false,
   review: false,
   maxUnreviewed: 10,
+  branch: undefined,
 };
 
 /** How long the run of a graph takes on virtual time, with what `run` gives to the engine. */
