@@ -168,7 +168,7 @@ describe('what is loaded', () => {
         },
       },
       secrets: { names: ['MY_*'], maxTextLength: 99 },
-      store: { file: join(folder, 'data/batches.db') },
+      store: { file: join(folder, 'data/batches.db'), logMb: 5, taskLogMb: 2 },
       cache: { enabled: false, maxMb: 3, maxAgeDays: 4 },
       cluster: {
         url: 'rediss://user@queue.example',
@@ -381,6 +381,8 @@ placement = "pack"
 
 [store]
 file = "data/batches.db"
+log_mb = 5
+task_log_mb = 2
 [cache]
 enabled = false
 max_mb = 3

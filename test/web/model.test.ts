@@ -17,7 +17,7 @@ import { hashOf, listOf, listText, routeOf, withQuery } from '../../web/src/mode
 import { batchState, runLength } from '../../web/src/model/text.ts';
 import { spansOf } from '../../web/src/timeline/spans.ts';
 import { batchIn } from '../../web/src/views/add/pasted.ts';
-import { argumentsOf, skeletonOf } from '../../web/src/views/add/schema-help.ts';
+import { emptyValue, fieldOf, numberIn, valueIn } from '../../web/src/views/add/schema-fields.ts';
 import { batch, row } from './support/state.ts';
 
 describe('the table', () => {
@@ -305,29 +305,44 @@ describe('a pasted batch', () => {
   });
 });
 
-describe('the help on a function', () => {
+describe('the form of a function', () => {
   const schema = {
     type: 'object',
     properties: {
-      limit: { type: 'integer', default: 10 },
+      limit: { type: ['integer', 'null'], default: 10 },
       path: { type: 'string', description: 'Where.' },
       kind: { enum: ['a', 'b'] },
-      all: { type: 'array', items: { type: 'string' } },
+      all: { type: 'array', items: { $ref: '#/$defs/part' } },
+      free: { anyOf: [{ type: 'string' }, { type: 'number' }] },
     },
     required: ['path', 'kind', 'all'],
+    $defs: {
+      part: { type: 'object', properties: { on: { type: 'boolean' }, more: { $ref: '#/$defs/part' } } },
+    },
   };
 
-  test('names the arguments, those that are required first', () => {
-    expect(argumentsOf(schema)).toEqual([
-      { name: 'path', type: 'string', isRequired: true, description: 'Where.' },
-      { name: 'kind', type: '"a" | "b"', isRequired: true, description: '' },
-      { name: 'all', type: 'list of string', isRequired: true, description: '' },
-      { name: 'limit', type: 'integer', isRequired: false, description: '' },
+  test('has a field for each argument, those that are required first', () => {
+    const field = fieldOf(schema);
+    if (field.kind !== 'object') throw new Error('no object');
+    expect(field.properties.map((one) => [one.name, one.isRequired, one.field.kind])).toEqual([
+      ['path', true, 'string'],
+      ['kind', true, 'choice'],
+      ['all', true, 'list'],
+      ['limit', false, 'number'],
+      ['free', false, 'any'],
     ]);
-    expect(argumentsOf(undefined)).toEqual([]);
+    expect(field.properties[0]!.field.description).toBe('Where.');
+    expect(emptyValue(field)).toEqual({ path: '', kind: 'a', all: [] });
   });
 
-  test('gives an object to be filled in', () => {
-    expect(JSON.parse(skeletonOf(schema))).toEqual({ path: '', kind: 'a', all: [] });
+  test('ends where a schema contains itself, and is free where there is none', () => {
+    expect(JSON.stringify(fieldOf(schema)).length).toBeLessThan(5000);
+    expect(fieldOf({}).kind).toBe('any');
+    expect(fieldOf({ $ref: '#/nowhere' }).kind).toBe('any');
+  });
+
+  test('keeps what is not a number as it stands, for it may be a reference', () => {
+    expect([numberIn('1.5'), numberIn(' '), numberIn('${a.n}')]).toEqual([1.5, undefined, '${a.n}']);
+    expect([valueIn('[1]'), valueIn('x')]).toEqual([[1], 'x']);
   });
 });

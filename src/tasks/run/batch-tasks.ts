@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { DELEGATE_TOOL } from '../../batch/feature-task.ts';
 import { oneLine } from '../../batch/text.ts';
 import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { PRIORITIES } from '../../core/priority.ts';
 import { NO_WIRE_NEEDS } from '../../core/resource-table.ts';
+import { DELEGATE_TOOL } from '../../core/script-tools.ts';
 import type { ToolContext } from '../../runners/runner.ts';
 import { defineTool } from '../../tools/define-tool.ts';
 import type { Subtask } from '../files/feature.ts';

@@ -6,7 +6,12 @@ import type { StoreHarness } from './harness.ts';
 const LIMIT = 2 ** 20;
 
 function chunk(seq: number, firstLine: number, texts: readonly string[], attempt = 1): OutputChunk {
-  return { seq, attempt, firstLine, lines: texts.map((text, at) => ({ at: 1000 + at, stream: 'stdout', text })) };
+  return {
+    seq,
+    attempt,
+    firstLine,
+    lines: texts.map((text, at) => ({ at: 1000 + at, stream: 'stdout', text })),
+  };
 }
 
 export function outputTests({ newPlace, open }: StoreHarness): void {

@@ -8,6 +8,8 @@ export class ApiError extends Error {
     readonly code: string,
     title: string,
     readonly detail: string,
+    /** What is wrong with fields of the body, by JSON pointers; those of arguments begin with `/params`. */
+    readonly faults: ReadonlyMap<string, string> = new Map(),
   ) {
     super(title);
   }
@@ -94,9 +96,24 @@ function answerOf(status: number, text: string): unknown {
 
 function problemOf(status: number, text: string): ApiError {
   try {
-    const { title, detail, code } = JSON.parse(text) as Problem;
-    return new ApiError(status, code, title ?? `The server answered ${status}.`, detail ?? '');
+    const problem = JSON.parse(text) as Problem;
+    const { title, detail, code } = problem;
+    return new ApiError(
+      status,
+      code,
+      title ?? `The server answered ${status}.`,
+      detail ?? '',
+      faultsOf(problem),
+    );
   } catch {
     return new ApiError(status, 'UNKNOWN', `The server answered ${status}.`, '');
   }
+}
+
+function faultsOf({ errors = [], facts = {} }: Problem): ReadonlyMap<string, string> {
+  const { issues } = facts as { issues?: readonly { readonly path: string; readonly rule: string }[] };
+  return new Map([
+    ...errors.map(({ pointer, detail }) => [pointer, detail] as const),
+    ...(issues ?? []).map(({ path, rule }) => [`/params${path}`, rule] as const),
+  ]);
 }

@@ -84,6 +84,8 @@ export function arrange(
   order: Order,
   now: number,
   opened: ReadonlySet<string> = NONE,
+  /** Ids that pass the search for what the rows do not have. */
+  found: ReadonlySet<string> = NONE,
 ): number[] {
   const search = filter.search.trim().toLowerCase();
   const findsItems = isSearch(filter);
@@ -93,7 +95,7 @@ export function arrange(
   const items = new Map<string, number[]>();
   for (let place = 0; place < rows.length; place++) {
     const row = rows[place]!;
-    if (!passes(row, filter, search)) continue;
+    if (!passes(row, filter, search, found)) continue;
     const own = row.group === null ? undefined : items.get(row.group);
     if (own === undefined) tops.push(place);
     else if (findsItems || opened.has(row.group!)) (asTree ? own : tops).push(place);
@@ -135,10 +137,17 @@ export function functionsOf(rows: readonly Row[]): string[] {
   return [...new Set(rows.map((row) => row.function))].sort();
 }
 
-function passes(row: Row, { statuses, function: functionName }: Filter, search: string): boolean {
+function passes(
+  row: Row,
+  { statuses, function: functionName }: Filter,
+  search: string,
+  found: ReadonlySet<string>,
+): boolean {
   if (statuses.size > 0 && !statuses.has(row.status)) return false;
   if (functionName !== '' && row.function !== functionName) return false;
-  return search === '' || row.id.toLowerCase().includes(search) || row.name.toLowerCase().includes(search);
+  if (search === '' || found.has(row.id)) return true;
+  const { id, name, function: own, reason, code, message } = row;
+  return [id, name, own, reason, code, message].some((text) => text?.toLowerCase().includes(search));
 }
 
 function keyOf(row: Row, key: SortKey, now: number): string | number {

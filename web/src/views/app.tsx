@@ -44,7 +44,7 @@ export function App(): JSX.Element {
       <main id="main" tabIndex={-1}>
         {here.page === 'batches' && <BatchesPage query={here.query} add={add} />}
         {here.page === 'features' && <FeaturesPage query={here.query} />}
-        {here.page === 'machine' && <MachinePage />}
+        {here.page === 'machine' && <MachinePage query={here.query} />}
         {here.page === 'batch' && <BatchPage key={here.batch} route={here} add={add} />}
       </main>
       <Notices />
