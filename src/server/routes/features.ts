@@ -305,15 +305,6 @@ const FEATURE_DETAIL = z
   })
   .openapi('FeatureDetail');
 
-const USAGE = z
-  .object({
-    turns: z.number().optional(),
-    inputTokens: z.number().optional(),
-    outputTokens: z.number().optional(),
-    costUsd: z.number().optional(),
-  })
-  .describe('What agents reported, over all runs that have ended.');
-
 const BOARD_SUBTASK = SUBTASK.extend({
   state: z
     .enum(BOARD_STATES)
