@@ -43,10 +43,12 @@ export const featureGrowth: Scenario = {
 };
 
 function cpuSecondsOfRun(subtasks: number): number {
-  const folder = mkdtempSync(join(tmpdir(), 'volley-bench-'));
+  const place = mkdtempSync(join(tmpdir(), 'volley-bench-'));
+  // The user's configuration is not in the project, where its files would count as those of agents.
+  const [folder, config] = [join(place, 'project'), join(place, 'config')];
   try {
     writeFeature(folder, subtasks);
-    const env = { ...process.env, XDG_CONFIG_HOME: join(folder, '.config') };
+    const env = { ...process.env, XDG_CONFIG_HOME: config };
     const run = (...args: string[]) =>
       // The second line of `times` has the CPU of all processes that ended, user and system.
       spawnSync('/bin/sh', ['-c', '"$@" > out.json; times', 'sh', process.execPath, VOLLEY, ...args], {
@@ -61,7 +63,7 @@ function cpuSecondsOfRun(subtasks: number): number {
     const [minutes, seconds, systemMinutes, systemSeconds] = times as [number, number, number, number];
     return 60 * (minutes + systemMinutes) + seconds + systemSeconds;
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    rmSync(place, { recursive: true, force: true });
   }
 }
 

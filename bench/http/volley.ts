@@ -23,7 +23,7 @@ export async function openServer(): Promise<HttpServer> {
   const { ok, text } = await executor.handle({ action: 'add_batch', batch: 'work', tasks });
   if (!ok) throw new Error(text);
   const server = await startServer({
-    config: { ...config, server: unlimited, store: { file: join(folder, 'volley.db') } },
+    config: { ...config, server: unlimited, store: { ...config.store, file: join(folder, 'volley.db') } },
     coordinator,
     store,
     executor,

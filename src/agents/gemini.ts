@@ -99,11 +99,14 @@ function geminiPolicy({ cwd, mailbox, deniedPaths, allowedCommands }: AgentTask)
   return stringify({ rule: [...denied, ...commands] });
 }
 
-/** A glob as a pattern over JSON text. Gemini CLI rejects repeated or optional groups, which picomatch would produce. */
+/**
+ * A glob as a pattern over JSON text. Gemini CLI rejects repeated or optional groups, which picomatch would produce. Leading
+ * folders do not begin with a slash: otherwise the glob would also match the folders above `cwd` in an absolute path.
+ */
 function pathPattern(glob: string): string {
   const piece = (text: string): string => {
-    if (text === '**/') return '(|[^"]*/)';
-    if (text.startsWith('**')) return '[^"]*';
+    if (text === '**/') return '(|[^"/][^"]*/)';
+    if (text.startsWith('**')) return '(|[^"/][^"]*)';
     if (text === '*') return '[^"/]*';
     return text === '?' ? '[^"/]' : escaped(text);
   };

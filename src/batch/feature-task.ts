@@ -1,10 +1,8 @@
 import { VolleyError } from '../core/errors.ts';
+import { DELEGATE_TOOL } from '../core/script-tools.ts';
 import { shellQuote } from '../core/shell-quote.ts';
 import type { NewTask } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
-
-/** The internal tool that delegates a subtask of a feature. Only `volley tasks run` can run it. */
-export const DELEGATE_TOOL = 'delegate_subtask';
 
 /** The subtask that a task delegates, if it does. */
 function delegatedBy({ function: tool, params }: Pick<NewTask, 'function' | 'params'>) {

@@ -67,7 +67,7 @@ export function statusText(view: BatchView, waiting: readonly WaitingTask[], isD
   const more = moreRunning(view, isDetailed);
   const failures = view.lastFailures.slice(0, failuresShown(view, isDetailed));
   return linesText(
-    `The batch "${view.name}" ${stateText(view)}. ${percentText(view)} done; ${countsText(view.counts, 'task', view.cached)}.`,
+    `The batch "${view.name}" ${stateText(view)}. ${percentText(view)} completed; ${countsText(view.counts, 'task', view.cached)}.`,
     view.spending && `Models and agents: ${spendingText(view.spending)}.`,
     speedText(view),
     ...pauseTexts(view),
@@ -110,7 +110,8 @@ export function statusData(view: BatchView, waiting: readonly WaitingTask[], isD
     counts,
     ...(view.cached > 0 && { cached: view.cached }),
     ...(view.spending !== undefined && { spending: spendingFields(view.spending) }),
-    done: endedOf(counts),
+    done: counts.completed,
+    ended: endedOf(counts),
     percent: Math.floor(view.progress * 1000) / 10,
     ...(view.ratePerSecond !== undefined && { rate_per_second: Number(roundedText(view.ratePerSecond)) }),
     ...(timeLeft !== undefined && {

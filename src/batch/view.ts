@@ -2,7 +2,7 @@ import type { TimeLeft } from '../core/predict.ts';
 import { type BatchRecord, isGroup, type LeaseHolder, type TaskRecord } from '../store/records.ts';
 import { MAX_SEQ } from '../store/rows.ts';
 import type { Store, TaskQuery } from '../store/store.ts';
-import { endedOf, type TaskCounts, totalOf } from './counts.ts';
+import { endedOf, hasSucceeded, type TaskCounts, totalOf } from './counts.ts';
 import { doneText } from './group-text.ts';
 import { itemCountsOf } from './result-row.ts';
 import type { BatchRun } from './run/batch-run.ts';
@@ -22,7 +22,7 @@ export interface BatchView {
   readonly spending: BatchRecord['spending'];
   /** See {@link BatchRecord}. */
   readonly hasFailures: boolean;
-  /** The share of the work that is done, 0 to 1: ended tasks, and the reported progress of running ones. */
+  /** See {@link progressOf}. */
   readonly progress: number;
   /** Tasks that end per second, over the last ten seconds; undefined if unknown. */
   readonly ratePerSecond: number | undefined;
@@ -43,6 +43,17 @@ export interface BatchView {
   readonly problem: string | undefined;
 }
 
+/** What somebody who looks for batches tells apart: `unfinished` are those that nobody runs and that are not over. */
+export const BATCH_PHASES = ['active', 'unfinished', 'succeeded', 'failed'] as const;
+
+export type BatchPhase = (typeof BATCH_PHASES)[number];
+
+export function phaseOf(view: Pick<BatchView, 'state' | 'counts' | 'total' | 'hasFailures'>): BatchPhase {
+  if (view.state !== 'idle') return 'active';
+  if (view.total === 0 || view.counts.open + view.counts.running > 0) return 'unfinished';
+  return hasSucceeded(view) ? 'succeeded' : 'failed';
+}
+
 /** How many running tasks a snapshot lists. */
 export const MAX_RUNNING = 100;
 const MAX_FAILURES = 10;
@@ -56,9 +67,21 @@ export function standingOf(
   const run = runs.current(name);
   const counts = run === undefined ? record.counts : currentCounts(record.counts, run);
   const total = totalOf(counts);
-  const done = Math.min(total, endedOf(counts) + (run?.partial() ?? 0));
   const state = stateOf(run, runs.otherHolder(record));
-  return { state, counts, total, cached, spending, hasFailures, progress: total === 0 ? 0 : done / total };
+  const progress = progressOf(counts, hasFailures, run?.partial() ?? 0);
+  return { state, counts, total, cached, spending, hasFailures, progress };
+}
+
+/**
+ * The share of the work that is done, 0 to 1: completed tasks, tasks that their conditions skip, and the reported
+ * `partial` progress of running ones. What failed, was cancelled or was skipped for that is not done.
+ */
+function progressOf(counts: TaskCounts, hasFailures: boolean, partial: number): number {
+  const total = totalOf(counts);
+  if (total === 0) return 0;
+  if (hasSucceeded({ counts, hasFailures })) return 1;
+  const done = counts.completed + (hasFailures ? 0 : counts.skipped) + Math.min(partial, counts.running);
+  return Math.min(total, done) / total;
 }
 
 /**

@@ -90,7 +90,7 @@ export interface ProcessSettings {
 export interface SecretSettings extends CamelKeys<Settings['secrets']> {}
 
 /** Where batches are stored. */
-export interface StoreSettings {
+export interface StoreSettings extends Omit<CamelKeys<Settings['store']>, 'file'> {
   /** Absolute. */
   readonly file: string;
 }
@@ -175,7 +175,13 @@ export type McpToolSettings = FileServer['tools'][string];
 export interface TaskSettings
   extends Pick<
     CamelKeys<Settings['tasks']>,
-    'maxConcurrent' | 'worktrees' | 'maxRetries' | 'deniedPaths' | 'allowedAgents'
+    | 'maxConcurrent'
+    | 'worktrees'
+    | 'review'
+    | 'maxUnreviewed'
+    | 'maxRetries'
+    | 'deniedPaths'
+    | 'allowedAgents'
   > {
   /** The agent of subtasks that do not suggest one. */
   readonly agent: string | undefined;
@@ -257,7 +263,7 @@ export function toConfig(
     threads: settings.threads,
     processes: { sandbox, learnUsage, limits: camelKeys(processLimits) },
     secrets: camelKeys(settings.secrets),
-    store: { file: resolve(folder, store.file) },
+    store: { ...camelKeys(store), file: resolve(folder, store.file) },
     cache: camelKeys(settings.cache),
     cluster: {
       ...cluster,
@@ -285,6 +291,8 @@ export function toConfig(
       agent: tasks.agent,
       maxConcurrent: tasks.max_concurrent,
       worktrees: tasks.worktrees,
+      review: tasks.review,
+      maxUnreviewed: tasks.max_unreviewed,
       timeoutMs: tasks.timeout * 1000,
       stallMs: tasks.stall * 1000,
       maxRetries: tasks.max_retries,

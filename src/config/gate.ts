@@ -26,6 +26,7 @@ const TUNING: readonly Path[] = [
   ['defaults'],
   ['threads'],
   ['cache'],
+  ...['log_mb', 'task_log_mb'].map((key) => ['store', key]),
   ...['allow', 'deny', 'protected', 'files'].map((key) => ['tools', key]),
   ...['allow_hosts', 'max_bytes', 'max_redirects', 'timeout_ms'].map((key) => ['tools', 'http_request', key]),
   ...['memory_mb', 'cpu_ms', 'open_files', 'processes', 'output_bytes', 'result_bytes', 'disk_mb'].map(
@@ -34,9 +35,10 @@ const TUNING: readonly Path[] = [
   ['secrets', 'max_text_length'],
   ['server', 'port'],
   ['mcp_server', 'profile'],
-  ...['max_concurrent', 'worktrees', 'timeout', 'stall', 'max_retries', 'allowed_commands', 'budget'].map(
+  ...['max_concurrent', 'worktrees', 'review', 'max_unreviewed', 'timeout', 'stall', 'max_retries'].map(
     (key) => ['tasks', key],
   ),
+  ...['allowed_commands', 'budget'].map((key) => ['tasks', key]),
 ];
 
 /** Tables that are approved as a whole: part of such a table would mean something else, or nothing. */

@@ -440,6 +440,18 @@ const storeSection = table('Where batches and their results are stored.', {
     does: 'The SQLite database file, relative to the folder of `volley.toml`. It is created when the first task is added.',
     default: '.volley/volley.db',
   }),
+  log_mb: wholeNumber({
+    does: 'The size of what all tasks printed and logged together. Beyond it, the oldest output is dropped.',
+    default: 256,
+    min: 1,
+    max: 1_048_576,
+  }),
+  task_log_mb: wholeNumber({
+    does: 'The same of one task. Its oldest lines are dropped.',
+    default: 16,
+    min: 1,
+    max: 1024,
+  }),
 });
 
 const cacheSection = table(
@@ -828,6 +840,16 @@ const tasksSection = table('`volley tasks run`: agents that work on the subtasks
   worktrees: flag({
     does: 'Whether each agent works in a git worktree of its own, which is merged once its work is verified.',
     default: false,
+  }),
+  review: flag({
+    does: 'Whether verified work waits for `volley tasks approve` before it is merged. This needs worktrees, and turns them on.',
+    default: false,
+  }),
+  max_unreviewed: wholeNumber({
+    does: 'With `review`: how many subtasks may be in work or wait for review at once. Then no more agents start.',
+    default: 10,
+    min: 1,
+    max: 1000,
   }),
   timeout: wholeNumber({
     does: 'How many seconds an attempt at a subtask may take.',

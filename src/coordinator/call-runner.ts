@@ -34,6 +34,8 @@ export interface AttemptObserver {
   readonly attempt: number;
   /** Called with what the attempt reports, without secrets. */
   reported(progress: number | undefined, step: string | undefined): void;
+  /** Called with what the attempt printed or logged, as it is. */
+  printed(stream: 'stdout' | 'stderr' | 'log', chunk: Uint8Array | string): void;
   /** Called with what the attempt used in processes. */
   measured(usage: ProcessUsage): void;
   /** Called with what each call of a model or an agent cost. */
@@ -283,6 +285,15 @@ class RedactedTask implements RunnerTask {
 
   get onStop(): TaskContext['onStop'] {
     return this.task.onStop;
+  }
+
+  get log(): (text: string) => void {
+    const { observer } = this;
+    return (text) => observer?.printed('log', `${text}\n`);
+  }
+
+  output(stream: 'stdout' | 'stderr', chunk: Uint8Array | string): void {
+    this.observer?.printed(stream, chunk);
   }
 
   get report(): Report {

@@ -144,6 +144,15 @@ export class ParallelToolCoordinator implements AsyncDisposable {
   }
 
   /**
+   * How much of what tasks print is kept.
+   *
+   * @internal
+   */
+  get logLimits(): Pick<VolleyConfig['store'], 'logMb' | 'taskLogMb'> {
+    return this.config.store;
+  }
+
+  /**
    * Adds tools, all of them or, on error, none: what `defineTool` and `builtinTools` return, or objects of the form of
    * `ParallelAgentTool`.
    */

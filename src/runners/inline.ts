@@ -1,6 +1,6 @@
 import { VolleyError } from '../core/errors.ts';
 import { loadCode, type PortableCode } from './load-code.ts';
-import type { Runner, RunnerCall, RunnerTask, ToolCode, ToolRun } from './runner.ts';
+import type { Runner, RunnerCall, RunnerTask, ToolCode, ToolContext, ToolRun } from './runner.ts';
 
 /**
  * Calls the function in this thread. Contains only its errors: it stops only if it obeys its signal, it can block the
@@ -16,7 +16,7 @@ export class InlineRunner implements Runner {
       if (this.isClosed)
         throw new VolleyError('RUNNER_CLOSED', `The runner was closed before "${toolName}" was called.`);
       // A promise of the function's own needs no wrapper.
-      if (code.kind === 'function') return Promise.resolve(code.run(input, task));
+      if (code.kind === 'function') return Promise.resolve(code.run(input, task as ToolContext));
       return this.runLoaded(code, call, task);
     } catch (error) {
       return Promise.reject(error);
@@ -34,7 +34,7 @@ export class InlineRunner implements Runner {
       this.loaded.set(code, run);
       task.signal.throwIfAborted();
     }
-    return run(input, task);
+    return run(input, task as ToolContext);
   }
 
   async close(): Promise<void> {

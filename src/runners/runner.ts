@@ -29,6 +29,14 @@ export interface ToolContext {
   readonly report: Report;
   /** The quota that the attempt counts against, for a tool with several that runs in this thread. */
   readonly quota?: string;
+  /** Writes a line, or several, to the log of the task, if there is one. */
+  readonly log: (text: string) => void;
+  /**
+   * Call it with what the attempt printed, in chunks as they come.
+   *
+   * @internal
+   */
+  output?(stream: 'stdout' | 'stderr', chunk: Uint8Array | string): void;
   /**
    * Call it with what the attempt used in processes, if it succeeded or ran out of memory.
    *
@@ -127,7 +135,9 @@ export interface RunnerCall {
 }
 
 /** Callbacks of a runner for the attempt it runs. */
-export interface RunnerTask extends ToolContext {
+export interface RunnerTask extends Omit<ToolContext, 'log'> {
+  /** Every call of a coordinator has it. Only a runner that is used by itself may go without. */
+  readonly log?: ToolContext['log'];
   /** The work begins only now: time limits count from here, not from the request. */
   began(): void;
   /** Calls back when the attempt must stop. If set, no signal has to be created, which is slow. */

@@ -12,6 +12,7 @@ import { eventRoutes } from './routes/events.ts';
 import { executeRoute } from './routes/execute.ts';
 import { executionRoutes, resultRoute } from './routes/executions.ts';
 import { featureRoutes } from './routes/features.ts';
+import { logRoutes } from './routes/logs.ts';
 import { mcpRoute } from './routes/mcp.ts';
 import type { ServerParts } from './routes/parts.ts';
 import { sessionRoutes } from './routes/session.ts';
@@ -44,6 +45,7 @@ export function addRoutes(api: Api, parts: ServerParts): void {
   blobRoute(api, parts);
   executionRoutes(api, parts);
   resultRoute(api, parts);
+  logRoutes(api, parts);
   featureRoutes(api, parts);
   toolRoutes(api, parts);
   executeRoute(api, parts);

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import type { Server } from 'node:http';
+import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { getRequestListener, type HttpBindings } from '@hono/node-server';
 import type { BatchExecutor } from '../batch/executor/batch-executor.ts';
@@ -152,6 +153,7 @@ export class VolleyServer {
       workers,
       features: this.features,
       version,
+      project: basename(config.folder),
       texts: this.texts,
       live: this.live,
       mcp: this.mcp,

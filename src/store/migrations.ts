@@ -203,6 +203,23 @@ const SPENDING = `
   ALTER TABLE store.batches ADD COLUMN unpriced INTEGER NOT NULL DEFAULT 0;
 `;
 
+/**
+ * What attempts printed, in chunks of whole lines; see output-table.ts. The index holds all that is summed up, so that the
+ * text is read only where it is shown.
+ */
+const OUTPUT = `
+  CREATE TABLE store.output (
+    id INTEGER PRIMARY KEY,
+    key INTEGER NOT NULL REFERENCES tasks (key) ON DELETE CASCADE,
+    attempt INTEGER NOT NULL,
+    first INTEGER NOT NULL,
+    lines INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    body TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX store.output_by_task ON output (key, attempt, first, lines, bytes);
+`;
+
 export const MIGRATIONS: readonly Migration[] = [
   { version: 1, sql: FIRST },
   { version: 2, sql: REQUESTS },
@@ -216,6 +233,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 10, sql: CACHE },
   { version: 11, sql: USAGE },
   { version: 12, sql: SPENDING },
+  { version: 13, sql: OUTPUT },
 ];
 
 /** Marks a SQLite file as ours ("Voly"), so that no other database is ever written to. */

@@ -99,6 +99,7 @@ export class Reader {
   private readonly resultsOfItems: StatementSyncInstance;
   private readonly someDeliveries: StatementSyncInstance;
   private readonly oneLog: StatementSyncInstance;
+  private readonly oneKey: StatementSyncInstance;
   private readonly countsOfItems: StatementSyncInstance;
   private readonly anyFailure: StatementSyncInstance;
   private readonly slowestKeys: StatementSyncInstance;
@@ -154,6 +155,9 @@ export class Reader {
     );
     this.oneLog = reader.prepare(
       `SELECT body FROM logs JOIN tasks USING (key) JOIN batches b ON b.id = batch WHERE b.name = ? AND tasks.id = ?`,
+    );
+    this.oneKey = reader.prepare(
+      'SELECT t.key FROM batches b JOIN tasks t ON t.batch = b.id WHERE b.name = ? AND t.id = ?',
     );
     this.someItems = reader.prepare(`${TASKS} WHERE (? >> s.status) & 1 AND ${ITEMS}`);
     this.resultsOfItems = reader.prepare(
@@ -325,6 +329,10 @@ export class Reader {
       if (row === undefined) return [];
       return this.someDeliveries.all(keyOf(row.id, groupSeq), from, limit) as unknown as Delivery[];
     });
+  }
+
+  keyOfTask(batch: string, id: string): number | undefined {
+    return (this.oneKey.get(toStored(batch), toStored(id)) as { key: number } | undefined)?.key;
   }
 
   log(batch: string, id: string): string | undefined {

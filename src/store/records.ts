@@ -323,3 +323,35 @@ export interface LeaseHolder {
   /** When it was last heard of. */
   readonly seenAt: number;
 }
+
+/** Where a line of output comes from. `log`: what a tool or program logged. `step`: a progress report. */
+export const OUTPUT_STREAMS = ['stdout', 'stderr', 'log', 'step'] as const;
+
+export type OutputStreamName = (typeof OUTPUT_STREAMS)[number];
+
+/** A line that an attempt printed. It has no line break, no control characters and no secrets. */
+export interface OutputLine {
+  /** Unix time in milliseconds. */
+  readonly at: number;
+  readonly stream: OutputStreamName;
+  readonly text: string;
+}
+
+/** Lines of an attempt that follow each other. */
+export interface OutputChunk {
+  /** The number of the task. */
+  readonly seq: number;
+  readonly attempt: number;
+  /** The number of the first line, counted from 0 in each attempt. */
+  readonly firstLine: number;
+  readonly lines: readonly OutputLine[];
+}
+
+/** The part of an attempt's output that is kept. Earlier lines were dropped. */
+export interface KeptOutput {
+  readonly attempt: number;
+  readonly firstLine: number;
+  /** The number after the last line: how many lines it printed. */
+  readonly endLine: number;
+  readonly bytes: number;
+}

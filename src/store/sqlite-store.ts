@@ -16,6 +16,7 @@ import {
   undoable,
 } from './database.ts';
 import { Leases } from './leases.ts';
+import { OutputTable } from './output-table.ts';
 import { ownIdentity, type ProcessIdentity } from './process-identity.ts';
 import { Reader } from './reader.ts';
 import type {
@@ -26,7 +27,9 @@ import type {
   Completion,
   Delivery,
   FailedAttempt,
+  KeptOutput,
   NewTask,
+  OutputChunk,
   StoredBlob,
   StoredUsage,
   TaskEnd,
@@ -42,6 +45,7 @@ import type {
   ItemQuery,
   ItemResult,
   Lease,
+  OutputPage,
   Recovery,
   ResultRange,
   SlowestPage,
@@ -88,6 +92,7 @@ export class SqliteStore implements Store {
   private readonly recoverer: Recoverer;
   private readonly requests: Requests;
   private readonly cache: CacheTable;
+  private readonly outputTable: OutputTable;
   private readonly queue: WriteQueue;
   private readonly reader: Reader;
   private heartbeat: NodeJS.Timeout | undefined = undefined;
@@ -110,6 +115,7 @@ export class SqliteStore implements Store {
     this.recoverer = new Recoverer(writer, this.batchTable, this.taskTable, this.changes, this.leases);
     this.requests = new Requests(database);
     this.cache = new CacheTable(database);
+    this.outputTable = new OutputTable(database);
     this.queue = new WriteQueue(database, {
       begun: () => {
         this.batchTable.begin();
@@ -355,6 +361,33 @@ export class SqliteStore implements Store {
 
   clearCache(): Promise<number> {
     return this.writeInSteps(() => this.cache.trim(Number.MAX_SAFE_INTEGER, 0));
+  }
+
+  addOutput(batch: string, chunks: readonly OutputChunk[], maxTaskBytes: number): Promise<void> {
+    return this.writeOwn(batch, () => {
+      const batchId = this.batchTable.knownId(batch);
+      for (const chunk of chunks) this.outputTable.add(keyOf(batchId, chunk.seq), chunk, maxTaskBytes);
+    });
+  }
+
+  async trimOutput(maxBytes: number): Promise<number> {
+    const dropped = await this.writeInSteps(() => this.outputTable.trim(maxBytes));
+    if (dropped > 0) await this.giveBack();
+    return dropped;
+  }
+
+  outputOf(batch: string, id: string): Promise<KeptOutput[]> {
+    return this.read(() => {
+      const key = this.reader.keyOfTask(batch, id);
+      return key === undefined ? [] : this.outputTable.keptOf(key);
+    });
+  }
+
+  output(batch: string, id: string, attempt: number, fromLine: number): Promise<OutputPage | undefined> {
+    return this.read(() => {
+      const key = this.reader.keyOfTask(batch, id);
+      return key === undefined ? undefined : this.outputTable.read(key, attempt, fromLine);
+    });
   }
 
   version(): Promise<number> {

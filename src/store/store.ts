@@ -8,7 +8,10 @@ import type {
   Completion,
   Delivery,
   FailedAttempt,
+  KeptOutput,
   NewTask,
+  OutputChunk,
+  OutputLine,
   StoredBlob,
   StoredUsage,
   TaskEnd,
@@ -45,6 +48,12 @@ export interface AttemptPage {
   readonly attempts: readonly AttemptRecord[];
   /** The number of the last inspected task: the next page starts after it. Undefined at the end. */
   readonly lastSeq: number | undefined;
+}
+
+/** Lines that follow each other. */
+export interface OutputPage {
+  readonly firstLine: number;
+  readonly lines: readonly OutputLine[];
 }
 
 /** A byte range of a result in UTF-8. */
@@ -252,6 +261,20 @@ export interface Store extends CacheStore {
   ): Promise<AttemptPage>;
   /** The attempts of one task, oldest first; at most the newest hundred. */
   attemptsOf(batch: string, id: string): Promise<AttemptRecord[]>;
+  /**
+   * Adds lines that attempts of a batch have printed. Drops the oldest lines of a task that has more than `maxTaskBytes`
+   * then. Lines of tasks that are gone are ignored.
+   */
+  addOutput(batch: string, chunks: readonly OutputChunk[], maxTaskBytes: number): Promise<void>;
+  /** Drops the oldest output of all batches until at most `maxBytes` are left. Returns how many bytes were dropped. */
+  trimOutput(maxBytes: number): Promise<number>;
+  /** The attempts of a task of which output is kept, in order. */
+  outputOf(batch: string, id: string): Promise<KeptOutput[]>;
+  /**
+   * The lines of an attempt from a number on, or from the first one that is kept: some 64 KB of them, more if a single
+   * line is longer. Undefined if there are none.
+   */
+  output(batch: string, id: string, attempt: number, fromLine: number): Promise<OutputPage | undefined>;
   /** A number that changes with every write by any process. */
   version(): Promise<number>;
 

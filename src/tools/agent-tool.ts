@@ -126,6 +126,9 @@ function listening(source: ParallelAgentTool, context: ToolContext): ToolContext
     get signal() {
       return context.signal;
     },
+    get log() {
+      return context.log;
+    },
     report: (first: number | string, step?: string) => {
       if (typeof first === 'string') return context.report(first);
       context.report(first, step);

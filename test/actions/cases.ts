@@ -43,6 +43,10 @@ export const CASES: readonly ActionCase[] = [
         request: { action: 'results', batch: 'w', id: 'a', range: { offset: 0, length: 5 } },
         data: { id: 'a', next_offset: 5 },
       },
+      {
+        request: { action: 'logs', batch: 'w', id: 'a', limit: 5 },
+        data: { id: 'a', attempt: 0, attempts: [], lines: [] },
+      },
       { request: { action: 'retry', batch: 'w', ids: ['b'] }, data: { reopened: 1, counts: { open: 1 } } },
       { request: { action: 'cancel', batch: 'w', all: true }, data: { cancelled: 1 } },
       { request: { action: 'retry', batch: 'w' }, data: { reopened: 1 } },
@@ -117,6 +121,7 @@ export const CASES: readonly ActionCase[] = [
       { request: { action: 'results', batch: 'w', format: 'pretty' }, code: 'INVALID_REQUEST' },
       { request: { action: 'results', batch: 'w', filter_status: ['done'] }, code: 'INVALID_REQUEST' },
       { request: { action: 'results', batch: 'w', id: 'z' }, code: 'UNKNOWN_TASK' },
+      { request: { action: 'logs', batch: 'w', id: 'z' }, code: 'UNKNOWN_TASK' },
       { request: { action: 'cancel', batch: 'w', ids: ['z'] }, code: 'UNKNOWN_TASK' },
       { request: { action: 'cancel', batch: 'w', ids: ['a'], all: true }, code: 'INVALID_REQUEST' },
       { request: { action: 'retry', batch: 'w', ids: ['a'] }, code: 'INVALID_REQUEST' },

@@ -1,6 +1,7 @@
 import { lstatSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { parse } from 'smol-toml';
 import { expect, onTestFinished, test } from 'vitest';
 import type { AgentCommand, AgentTask } from '../../src/agents/adapter.ts';
 import { ADAPTER_NAMES, adapterFor, commandAdapter } from '../../src/agents/adapters.ts';
@@ -151,7 +152,24 @@ test('paths and commands are passed on to agents that can keep to them', async (
   const gemini = (await command('gemini', at, rules)).argv;
   const policy = readFileSync(gemini[gemini.indexOf('--policy') + 1]!, 'utf8');
   expect(policy).toContain('commandPrefix = "npm test"');
-  expect(policy).toContain(String.raw`(|[^\"]*/)[^\"/]*\\.env[^\"/]*`);
+});
+
+test('gemini is denied paths of its folder, also absolute ones, whatever the folders above are called', async () => {
+  const at = place();
+  const cwd = join(at.cwd, '.volley/worktrees/demo-01');
+  const deniedPaths = ['**/.volley/**', '**/*.env*', 'dist/**'];
+  const { argv } = await command('gemini', { ...at, cwd }, { deniedPaths });
+  const policy = parse(readFileSync(argv[argv.indexOf('--policy') + 1]!, 'utf8'));
+  const patterns = (policy['rule'] as { argsPattern: string }[]).map(({ argsPattern }) => argsPattern);
+  const isDenied = (file_path: string) =>
+    patterns.some((pattern) => new RegExp(pattern).test(JSON.stringify({ content: '', file_path })));
+
+  for (const path of ['.volley/a', 'a/.volley/b', 'a.env', 'x/y.env.local', 'dist/a/b']) {
+    expect([path, `./${path}`, join(cwd, path)].map(isDenied), path).toEqual([true, true, true]);
+  }
+  for (const path of ['out.txt', 'volley/a', 'a/dist/b']) {
+    expect([path, `./${path}`, join(cwd, path)].map(isDenied), path).toEqual([false, false, false]);
+  }
 });
 
 test('in a folder below a repository the paths of opencode count from there', async () => {

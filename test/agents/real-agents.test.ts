@@ -81,7 +81,7 @@ describe.each(CHOSEN_AGENTS.map((agent) => [agent.name, agent] as const))('%s fr
     keepStream(agent, lines, workplace, '-failed');
   });
 
-  test('does two subtasks of a feature, each in a worktree of its own, and says when it is done', {
+  test('does two subtasks of a feature in worktrees, knows of its sibling, and leaves a transcript', {
     timeout: TIMEOUT_MS,
   }, async () => {
     const { project, run } = await workplaceFor(agent, (conversation) =>
@@ -99,6 +99,19 @@ describe.each(CHOSEN_AGENTS.map((agent) => [agent.name, agent] as const))('%s fr
       expect(readFileSync(join(project, `out-${seq}.txt`), 'utf8')).toBe('hello');
       // The agent's own words, not those that Volley has where an agent says nothing.
       expect(said).toContain(`Summary: Wrote ${seq}`);
+      const sibling = seq === '01' ? '02' : '01';
+      const transcript = transcriptOf(project, seq);
+      // Each is told of the other, whichever starts first.
+      expect(transcript.find(({ type }) => type === 'prompt')?.text).toContain(`out-${sibling}.txt`);
+      const tools = transcript.filter(({ type }) => type === 'tool').map(({ detail = '' }) => detail);
+      expect(tools).toEqual([
+        expect.stringContaining('pwd'),
+        expect.stringContaining(`out-${seq}.txt`),
+        expect.stringContaining('volley tasks complete'),
+      ]);
+      const outputs = transcript.filter(({ type, ok }) => type === 'output' && ok).map(({ text }) => text);
+      expect(outputs).toContainEqual(expect.stringContaining(`worktrees/demo-${seq}`));
+      expect(transcript.at(-1)).toMatchObject({ type: 'end', ok: true, text: `Wrote ${seq}` });
     }
   });
 
@@ -197,6 +210,21 @@ function subtaskCalls(agent: RealAgent, { text, results }: Conversation): readon
     agent.writeCall(join(folder, `out-${seq}.txt`), 'hello'),
     agent.shellCall(`volley tasks complete demo ${seq} "Wrote ${seq}"`),
   ];
+}
+
+interface TranscriptLine {
+  readonly type: string;
+  readonly ok?: boolean;
+  readonly text?: string;
+  readonly detail?: string;
+}
+
+function transcriptOf(project: string, seq: string): readonly TranscriptLine[] {
+  const text = readFileSync(join(project, `.volley/transcripts/demo/${seq}/1.jsonl`), 'utf8');
+  return text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as TranscriptLine);
 }
 
 /** A repository with a feature of two subtasks. */

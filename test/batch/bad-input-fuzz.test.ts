@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { amount } from '../support/depth.ts';
 import { openRig } from './support/rig.ts';
 
-const ACTIONS = `add add_batch start status results export clear stop cancel retry wait list`.split(' ');
+const ACTIONS = `add add_batch start status results logs export clear stop cancel retry wait list`.split(' ');
 const FIELDS = `batch id ids all name function params priority max_retries depends_on timeout resources
   on_dependency_failure tasks max_concurrent fail_fast graceful filter_status format offset limit length
   output_file detailed __proto__ constructor toString`.split(/\s+/);

@@ -175,14 +175,14 @@ describe('status', () => {
       running: [{ id: 'r', function: 'reporting', progress: 0.5, step: 'half way', attempt: 1 }],
       lastFailures: [{ id: 'bad', reason: 'error', message: 'it broke', attempts: 1 }],
     });
-    expect(view!.progress).toBeCloseTo(2.5 / 3);
+    expect(view!.progress).toBeCloseTo(1.5 / 3);
     expect(view!.ratePerSecond).toBeGreaterThan(0);
     const status = await ask('status', { detailed: true });
     expect(await executor.status('default', true)).toMatchObject({ ok: true, action: 'status' });
     expect(await executor.status('defalt', false)).toEqual(
       await executor.handle({ action: 'status', batch: 'defalt' }),
     );
-    expect(status.data).toMatchObject({ percent: 83.3, last_failures: [{ id: 'bad' }] });
+    expect(status.data).toMatchObject({ done: 1, ended: 2, percent: 50, last_failures: [{ id: 'bad' }] });
     expect(status.text).toMatch(/- r \(reporting\), .*, 50 %: half way/);
     end.open();
     await ask('wait');
@@ -410,6 +410,22 @@ describe('retry', () => {
     calls.finish('a');
     await ask('wait');
     expect(await standing()).toEqual(['a completed', 'b completed']);
+  });
+});
+
+describe('explain', () => {
+  it('names no group of the engine that nobody has made', async () => {
+    const calls = new HeldCalls();
+    const { ask, executor } = await openRig([calls.tool()]);
+    await ask('add_batch', { tasks: [held('a'), held('b')] });
+    await ask('start', { max_concurrent: 1 });
+    await calls.started('a');
+    const text = await executor.explain('default', 'b');
+    expect(text).toContain('1 of at most 1 running');
+    expect(text).not.toMatch(/#\d|group/);
+    calls.finish('a');
+    calls.finish('b');
+    await ask('wait');
   });
 });
 

@@ -169,7 +169,7 @@ describe('what is loaded', () => {
         },
       },
       secrets: { names: ['MY_*'], maxTextLength: 99 },
-      store: { file: join(folder, 'data/batches.db') },
+      store: { file: join(folder, 'data/batches.db'), logMb: 5, taskLogMb: 2 },
       cache: { enabled: false, maxMb: 3, maxAgeDays: 4 },
       cluster: {
         url: 'rediss://user@queue.example',
@@ -240,6 +240,8 @@ describe('what is loaded', () => {
         agent: 'codex',
         maxConcurrent: 2,
         worktrees: true,
+        review: true,
+        maxUnreviewed: 3,
         timeoutMs: 3000,
         stallMs: 4000,
         maxRetries: 5,
@@ -307,6 +309,8 @@ const EVERYTHING = `
 agent = "codex"
 max_concurrent = 2
 worktrees = true
+review = true
+max_unreviewed = 3
 timeout = 3
 stall = 4
 max_retries = 5
@@ -391,6 +395,8 @@ placement = "pack"
 
 [store]
 file = "data/batches.db"
+log_mb = 5
+task_log_mb = 2
 [cache]
 enabled = false
 max_mb = 3

@@ -82,7 +82,7 @@ const TAMPERS: readonly [invariant: string, tamper: Tamper][] = [
   ['the graph knows what has settled', (_, find) => Object.assign(find('lingering'), { edges: undefined })],
   ['only what is queued stands in a queue', (_, find) => Object.assign(find('large'), { home: undefined })],
   ['the rank of a class is that of its head', (_, find) => void find('large').demand.headRank++],
-  ['the head of a class is its most urgent', (_, find) => find('large').demand.setHead(undefined)],
+  ['the head of a class is its most urgent', (_, find) => find('large').demand.setHead(undefined, 0)],
   [
     'a class with a queue contends or is kept out',
     (_, find) => find('large').demand.standsIn!.remove(find('large').demand),

@@ -39,7 +39,7 @@ test('a batch is made, started, followed to its end and read', async () => {
     batch: 'audit',
     state: 'idle',
     total: 2,
-    progress: 1,
+    progress: 0.5,
     counts: { completed: 1, failed: 1, open: 0 },
     holder: null,
     problem: null,
@@ -58,6 +58,30 @@ test('batches come in pages, the newest first, and each of them once', async () 
     cursor = body.next_cursor;
   }
   expect(seen).toEqual(['five', 'four', 'three', 'two', 'one']);
+});
+
+test('batches are found by a part of their name and by how they stand', async () => {
+  const held = new HeldCalls();
+  const { json, executor } = await serve({ tools: [held.tool()] });
+  await json('POST', '/v1/batches', { batch: 'Import-1', tasks: tasks(1), start: {} });
+  await json('POST', '/v1/batches', { batch: 'import-2', tasks: [{ function: 'broken' }], start: {} });
+  await json('POST', '/v1/batches', { batch: 'left', tasks: tasks(1) });
+  const first = { id: 'first', function: 'held', params: { key: 'first' } };
+  await json('POST', '/v1/batches', { batch: 'busy', tasks: [first], start: {} });
+  await held.started('first');
+  for (const batch of ['Import-1', 'import-2']) await executor.handle({ action: 'wait', batch });
+  const found = async (query: string) => {
+    const { body } = await json('GET', `/v1/batches?${query}`);
+    expect(body.next_cursor).toBe(null);
+    return body.batches.map((one: { batch: string }) => one.batch);
+  };
+  expect(await found('search=IMPORT')).toEqual(['import-2', 'Import-1']);
+  expect(await found('search=import&state=failed')).toEqual(['import-2']);
+  expect(await found('state=active&state=unfinished')).toEqual(['busy', 'left']);
+  expect(await found('state=succeeded')).toEqual(['Import-1']);
+  expect((await json('GET', '/v1/batches?state=nonsense')).status).toBe(400);
+  held.finish('first');
+  await executor.handle({ action: 'wait', batch: 'busy' });
 });
 
 test('tasks are added to a batch that runs, and run too; it is stopped, retried and cleared', async () => {

@@ -72,7 +72,7 @@ test('executions are listed by batch, status, function and search, in pages and 
     tasks: [
       { id: 'red', name: 'The Apple', function: 'echo' },
       { id: 'green', function: 'broken' },
-      { id: 'blue', function: 'echo' },
+      { id: 'blue', function: 'echo', params: { fruit: 'Pear', api_key: 'hidden-grape' } },
     ],
     start: {},
   });
@@ -91,6 +91,10 @@ test('executions are listed by batch, status, function and search, in pages and 
     'first/blue',
   ]);
   expect(await allPages(served, 'search=apple')).toEqual(['second/apple', 'first/red']);
+  expect(await allPages(served, 'search=BROKE')).toEqual(['first/green']);
+  expect(await allPages(served, 'search=it+broke')).toEqual(['first/green']);
+  expect(await allPages(served, 'search=pear')).toEqual(['first/blue']);
+  expect(await allPages(served, 'search=grape')).toEqual([]);
   expect(await allPages(served, 'status=failed')).toEqual(['first/green']);
   expect(await allPages(served, 'status=completed&status=failed&sort=-seq')).toEqual([
     'first/blue',

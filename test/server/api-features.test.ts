@@ -94,7 +94,7 @@ test('over MCP a run that takes long goes on, tells how far it is, and is report
   expect(textOf(running)).toContain('tasks_report');
 
   const waiting = call('tasks_report', { feature: 'auth', wait: 60 });
-  await expect.poll(() => told).toContain('0 of 3 done, 2 running');
+  await expect.poll(() => told).toContain('0 of 3 completed, 2 running');
   put(folder, 'go', '');
   const report = await waiting;
   expect(dataOf(report)).toMatchObject({ state: 'ended', report: { status: 'completed' } });

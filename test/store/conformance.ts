@@ -6,6 +6,7 @@ import { countTests } from './conformance/counts.ts';
 import type { StoreHarness } from './conformance/harness.ts';
 import { itemTests } from './conformance/items.ts';
 import { leaseTests } from './conformance/leases.ts';
+import { outputTests } from './conformance/output.ts';
 import { readTests } from './conformance/reads.ts';
 import { recoveryTests } from './conformance/recovery.ts';
 import { requestTests } from './conformance/requests.ts';
@@ -26,6 +27,7 @@ const PARTS = [
   requestTests,
   recoveryTests,
   cacheTests,
+  outputTests,
 ];
 
 /** What every `Store` does, however it keeps things. A new implementation calls this and nothing else. */

@@ -72,7 +72,13 @@ describe('defineTool()', () => {
     });
     const checked = await tool.input.check({ size: '4' });
     expect(checked).toEqual({ ok: true, value: { size: 4 } });
-    const context = { id: 'a', attempt: 1, signal: new AbortController().signal, report: () => {} };
+    const context = {
+      id: 'a',
+      attempt: 1,
+      signal: new AbortController().signal,
+      report: () => {},
+      log: () => {},
+    };
     expect(await tool.run!({ size: 4 }, context)).toBe(8);
   });
 

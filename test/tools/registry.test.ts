@@ -115,7 +115,7 @@ describe('a ParallelAgentTool', () => {
     });
     const reported: unknown[] = [];
     const report = (...args: unknown[]) => void reported.push(args);
-    const context = { id: 'a', attempt: 1, signal: new AbortController().signal, report };
+    const context = { id: 'a', attempt: 1, signal: new AbortController().signal, report, log: () => {} };
     expect(await compress.run!({ path: 'a' }, context)).toBe('a.gz');
     expect(reported).toEqual([[0.5, 'half']]);
     expect(source.heard).toEqual([[0.5, 'half']]);

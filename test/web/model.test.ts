@@ -4,12 +4,20 @@ import { layOutGraph } from '../../web/src/graph/layout.ts';
 import { neighbour } from '../../web/src/graph/neighbours.ts';
 import { criticalPath } from '../../web/src/model/critical-path.ts';
 import { countItems, doneText } from '../../web/src/model/groups.ts';
-import { arrange, byUrgency, type Filter, NO_FILTER, type Order } from '../../web/src/model/order.ts';
-import { hashOf, routeOf } from '../../web/src/model/route.ts';
+import {
+  arrange,
+  byUrgency,
+  type Filter,
+  NO_FILTER,
+  type Order,
+  tableOf,
+  tableQuery,
+} from '../../web/src/model/order.ts';
+import { hashOf, listOf, listText, routeOf, withQuery } from '../../web/src/model/route.ts';
 import { batchState, runLength } from '../../web/src/model/text.ts';
 import { spansOf } from '../../web/src/timeline/spans.ts';
 import { batchIn } from '../../web/src/views/add/pasted.ts';
-import { argumentsOf, skeletonOf } from '../../web/src/views/add/schema-help.ts';
+import { emptyValue, fieldOf, numberIn, valueIn } from '../../web/src/views/add/schema-fields.ts';
 import { batch, row } from './support/state.ts';
 
 describe('the table', () => {
@@ -251,11 +259,24 @@ describe('the graph', () => {
 
 describe('the address', () => {
   test('leads back to the same view, whatever a batch and a task are called', () => {
-    const route = { page: 'batch', batch: 'a/b?c#ü', tab: 'graph', task: 'x&y=1 2' } as const;
+    const query = { task: 'x&y=1 2', q: '?#/', open: listText(['a,b', 'c%']) };
+    const route = { page: 'batch', batch: 'a/b?c#ü', tab: 'graph', query } as const;
     expect(routeOf(hashOf(route))).toEqual(route);
-    expect(routeOf('#/machine')).toEqual({ page: 'machine' });
+    expect(listOf(query.open)).toEqual(['a,b', 'c%']);
+    expect(routeOf('#/machine')).toEqual({ page: 'machine', query: {} });
     expect(routeOf('#/batch/%E0%A4%A/nonsense')).toMatchObject({ page: 'batch', tab: 'executions' });
-    expect(routeOf('')).toEqual({ page: 'batches' });
+    expect(routeOf('')).toEqual({ page: 'batches', query: {} });
+  });
+
+  test('has the filter and the order of the table, and nothing where they are as ever', () => {
+    const address = '#/batch/b/executions?q=disk+full&status=running%2Cfailed&function=f&sort=-duration';
+    const table = tableOf(routeOf(address).query);
+    expect(table).toEqual({
+      filter: { statuses: new Set(['running', 'failed']), function: 'f', search: 'disk full' },
+      order: { key: 'duration', isDescending: true },
+    });
+    expect(tableOf(tableQuery(table))).toEqual(table);
+    expect(withQuery({}, tableQuery(tableOf({ sort: 'nonsense', status: 'nonsense' })))).toEqual({});
   });
 });
 
@@ -284,29 +305,44 @@ describe('a pasted batch', () => {
   });
 });
 
-describe('the help on a function', () => {
+describe('the form of a function', () => {
   const schema = {
     type: 'object',
     properties: {
-      limit: { type: 'integer', default: 10 },
+      limit: { type: ['integer', 'null'], default: 10 },
       path: { type: 'string', description: 'Where.' },
       kind: { enum: ['a', 'b'] },
-      all: { type: 'array', items: { type: 'string' } },
+      all: { type: 'array', items: { $ref: '#/$defs/part' } },
+      free: { anyOf: [{ type: 'string' }, { type: 'number' }] },
     },
     required: ['path', 'kind', 'all'],
+    $defs: {
+      part: { type: 'object', properties: { on: { type: 'boolean' }, more: { $ref: '#/$defs/part' } } },
+    },
   };
 
-  test('names the arguments, those that are required first', () => {
-    expect(argumentsOf(schema)).toEqual([
-      { name: 'path', type: 'string', isRequired: true, description: 'Where.' },
-      { name: 'kind', type: '"a" | "b"', isRequired: true, description: '' },
-      { name: 'all', type: 'list of string', isRequired: true, description: '' },
-      { name: 'limit', type: 'integer', isRequired: false, description: '' },
+  test('has a field for each argument, those that are required first', () => {
+    const field = fieldOf(schema);
+    if (field.kind !== 'object') throw new Error('no object');
+    expect(field.properties.map((one) => [one.name, one.isRequired, one.field.kind])).toEqual([
+      ['path', true, 'string'],
+      ['kind', true, 'choice'],
+      ['all', true, 'list'],
+      ['limit', false, 'number'],
+      ['free', false, 'any'],
     ]);
-    expect(argumentsOf(undefined)).toEqual([]);
+    expect(field.properties[0]!.field.description).toBe('Where.');
+    expect(emptyValue(field)).toEqual({ path: '', kind: 'a', all: [] });
   });
 
-  test('gives an object to be filled in', () => {
-    expect(JSON.parse(skeletonOf(schema))).toEqual({ path: '', kind: 'a', all: [] });
+  test('ends where a schema contains itself, and is free where there is none', () => {
+    expect(JSON.stringify(fieldOf(schema)).length).toBeLessThan(5000);
+    expect(fieldOf({}).kind).toBe('any');
+    expect(fieldOf({ $ref: '#/nowhere' }).kind).toBe('any');
+  });
+
+  test('keeps what is not a number as it stands, for it may be a reference', () => {
+    expect([numberIn('1.5'), numberIn(' '), numberIn('${a.n}')]).toEqual([1.5, undefined, '${a.n}']);
+    expect([valueIn('[1]'), valueIn('x')]).toEqual([[1], 'x']);
   });
 });

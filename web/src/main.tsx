@@ -10,6 +10,8 @@ import './styles/panel.css';
 import './styles/drawing.css';
 import './styles/machine.css';
 import './styles/workers.css';
+import './styles/log.css';
+import './styles/features.css';
 import './styles/dialog.css';
 import './styles/print.css';
 import { followAddress } from './ui/route.ts';

@@ -96,6 +96,14 @@ export const ACTIONS = [
     load: async () => (await import('./results.ts')).resultsAction,
   },
   {
+    name: 'logs',
+    summary: 'Read what a task printed and logged: the last lines, a page, or lines with a text',
+    scope: 'read',
+    hints: { readOnly: true },
+    cli: { summary: 'Show what a task printed and logged', group: 'look' },
+    load: async () => (await import('./logs.ts')).logsAction,
+  },
+  {
     name: 'export',
     summary: 'Write all tasks with their results to a file',
     scope: 'run',

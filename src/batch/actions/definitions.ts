@@ -6,6 +6,7 @@ import { cancelAction } from './cancel.ts';
 import { clearAction } from './clear.ts';
 import { exportAction } from './export.ts';
 import { listAction } from './list.ts';
+import { logsAction } from './logs.ts';
 import { resultsAction } from './results.ts';
 import { retryAction } from './retry.ts';
 import { startAction } from './start.ts';
@@ -26,5 +27,6 @@ export const DEFINITIONS = [
   waitAction,
   listAction,
   resultsAction,
+  logsAction,
   exportAction,
 ] as const;

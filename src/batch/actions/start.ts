@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
+import { DELEGATE_TOOL } from '../../core/script-tools.ts';
 import { countText } from '../../core/words.ts';
 import { findBatch } from '../context.ts';
-import { DELEGATE_TOOL, refuseFeatureBatch } from '../feature-task.ts';
+import { refuseFeatureBatch } from '../feature-task.ts';
 import { BATCH, SECONDS } from '../input/fields.ts';
 import { withReturned } from '../returned.ts';
 import { parseBudget } from '../run/spending.ts';

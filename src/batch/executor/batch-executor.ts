@@ -3,7 +3,7 @@ import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
 import { type ErrorCode, VolleyError } from '../../core/errors.ts';
 import type { FailureReason } from '../../core/failure.ts';
 import { reasonText } from '../../core/words.ts';
-import type { TaskRecord } from '../../store/records.ts';
+import type { BatchRecord, TaskRecord } from '../../store/records.ts';
 import type { Recovery, Store } from '../../store/store.ts';
 import { ACTIONS, type ActionName } from '../actions/all.ts';
 import type { Action } from '../actions/define-action.ts';
@@ -18,7 +18,7 @@ import type { RunningTask } from '../run/monitor.ts';
 import { BatchRuns } from '../run/runs.ts';
 import { TaskIds } from '../task-ids.ts';
 import { explainTask, reportTask, type TaskReport } from '../task-report.ts';
-import { type BatchView, readView, standingOf, viewOfRecord } from '../view.ts';
+import { type BatchPhase, type BatchView, phaseOf, readView, standingOf, viewOfRecord } from '../view.ts';
 
 /** The parts that an executor uses. */
 export interface BatchExecutorOptions {
@@ -127,6 +127,15 @@ export class BatchExecutor implements AsyncDisposable {
     }
   }
 
+  /**
+   * Changes how many tasks of a batch that runs in this process may run at once.
+   *
+   * @internal
+   */
+  limitConcurrency(batch: string, max: number): void {
+    this.context.runs.current(batch)?.limitConcurrency(max);
+  }
+
   /** Returns a snapshot of a batch. Its cost does not grow with the batch. */
   view(batch = 'default'): Promise<BatchView | undefined> {
     return readView(batch, this.context);
@@ -167,6 +176,39 @@ export class BatchExecutor implements AsyncDisposable {
         number: record.number,
       })),
     );
+  }
+
+  /**
+   * Returns snapshots of the batches that pass, created before the one with this number, newest first, and where to go
+   * on. The work is bounded, however rare they are: a page may be short, or empty, while there are more.
+   *
+   * @internal
+   */
+  async findViews(
+    filter: BatchFilter,
+    beforeNumber: number | undefined,
+    limit: number,
+  ): Promise<{ readonly views: readonly BatchView[]; readonly nextNumber: number | undefined }> {
+    const { store } = this.context;
+    const part = filter.search?.toLowerCase();
+    const passes = (record: BatchRecord) =>
+      (part === undefined || record.name.toLowerCase().includes(part)) &&
+      (filter.phases === undefined || filter.phases.includes(phaseOf(standingOf(record, this.context))));
+    const found: BatchRecord[] = [];
+    let place = beforeNumber;
+    for (
+      let inspected = 0;
+      inspected < MAX_INSPECTED && found.length <= limit;
+      inspected += INSPECTED_AT_ONCE
+    ) {
+      const records = await store.batchPage(place, INSPECTED_AT_ONCE);
+      found.push(...records.filter(passes));
+      place = records.length < INSPECTED_AT_ONCE ? undefined : records.at(-1)!.number;
+      if (place === undefined) break;
+    }
+    const page = found.slice(0, limit);
+    const views = await Promise.all(page.map((record) => viewOfRecord(record, this.context)));
+    return { views, nextNumber: found.length > limit ? page.at(-1)!.number : place };
   }
 
   /** Returns the running attempt of a task, by the task's sequence number, if this process runs it. */
@@ -256,6 +298,17 @@ export class BatchExecutor implements AsyncDisposable {
 
 function definitionOf(action: string): Promise<Action> {
   return ACTIONS.find(({ name }) => name === action)!.load() as Promise<Action>;
+}
+
+/** How many batches a search inspects for a page, and how many at once. */
+const MAX_INSPECTED = 2000;
+const INSPECTED_AT_ONCE = 200;
+
+/** Which batches to find. */
+interface BatchFilter {
+  /** Part of the name, in upper or lower case. */
+  readonly search: string | undefined;
+  readonly phases: readonly BatchPhase[] | undefined;
 }
 
 const MAX_ENTRIES = 20;

@@ -37,6 +37,7 @@ import { type QuotaPause, RunMonitor } from './monitor.ts';
 import { judgesDependencies, type PlannedTask, planTask, planTasks } from './plan-tasks.ts';
 import { Prediction } from './prediction.ts';
 import { type Budget, SpendingMeter } from './spending.ts';
+import { RunOutput } from './task-output.ts';
 import { TaskRun, type TaskRunParts, type TaskRunRoles, type WrittenEnd } from './task-run.ts';
 
 /** The options of a start. */
@@ -93,6 +94,7 @@ export class BatchRun implements TaskRunParts, GroupHost {
   readonly batch: string;
   readonly journal: RunJournal;
   readonly monitor: RunMonitor;
+  readonly output: RunOutput;
   readonly prediction = new Prediction(() => this.timeLeft());
   /** Settles when everything is written and the lease is released. Never rejects. */
   readonly done: Promise<void>;
@@ -148,6 +150,8 @@ export class BatchRun implements TaskRunParts, GroupHost {
     this.meter = new SpendingMeter(options.budget, setup.spent);
     this.stopReason = this.meter.exhausted;
     this.isStopping = this.stopReason !== undefined;
+    const { redactor, logLimits } = setup.coordinator;
+    this.output = new RunOutput(store, this.batch, redactor, logLimits);
     const mode = options.force ? 'force' : 'use';
     this.cache = options.cache ? setup.coordinator.resultCache(store, mode) : undefined;
     this.done = new Promise((resolve) => {
@@ -310,7 +314,11 @@ export class BatchRun implements TaskRunParts, GroupHost {
     if (handle.status === 'running' || handle.status === 'completed') return undefined;
     const { engine } = this.setup.coordinator;
     if (engine.handle(handle.id) !== handle) return undefined;
-    return engine.explain(handle.id, this.taskId).text;
+    const standing = engine.explain(handle.id, this.taskId);
+    // Nobody but the engine knows the group of the batch by its name.
+    return standing.reason === 'group-limit'
+      ? `the batch has ${standing.running} of at most ${standing.limit} running`
+      : standing.text;
   }
 
   /** Says that a task is not submitted yet, because the batch is large. */
@@ -577,6 +585,12 @@ export class BatchRun implements TaskRunParts, GroupHost {
       ...(this.deadlineAt !== undefined && { timeoutMs: Math.max(1, this.deadlineAt - performance.now()) }),
     });
     return tasks.filter(({ handle, knownEnd }) => knownEnd !== undefined || handle.status === 'failed');
+  }
+
+  /** Changes how many tasks may run at once. Running tasks are not affected. */
+  limitConcurrency(max: number): void {
+    this.maxConcurrency = max;
+    this.coordinator.engine.setLimits({ groups: { [this.groupName]: { maxConcurrency: max } } });
   }
 
   /** Submits items of a group that runs. */
@@ -935,7 +949,7 @@ export class BatchRun implements TaskRunParts, GroupHost {
   private async end(): Promise<void> {
     const { lease, end } = this.setup;
     try {
-      await this.cache?.close();
+      await Promise.all([this.cache?.close(), this.output.close()]);
       if (!(await end(this.isStopping || this.problem !== undefined))) {
         // A task was added or reopened since the last pull, and the caller was promised that this run takes it.
         this.hasEnded = false;

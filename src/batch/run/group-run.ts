@@ -158,9 +158,7 @@ export class GroupRun {
     const { ProgramRun } = await import('./program-run.ts');
     const { code, args } = JSON.parse(record.params) as { code: string; args?: unknown };
     const resolved = await this.resolved(record, args);
-    const program = new ProgramRun(this.host, this, record, (share, step) =>
-      this.observer?.reported(share, step),
-    );
+    const program = new ProgramRun(this.host, this, record, this.observer);
     const result = await task.lendWhile(program.run({ code, args: resolved }));
     if (result === undefined) throw this.left();
     return result;

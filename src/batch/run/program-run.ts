@@ -1,3 +1,4 @@
+import type { AttemptObserver } from '../../coordinator/call-runner.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { ToolFailure } from '../../engine/tool-failure.ts';
 import {
@@ -63,7 +64,7 @@ export class ProgramRun {
     private readonly host: GroupHost,
     private readonly group: GroupRun,
     private readonly record: TaskRecord,
-    private readonly report: (progress: number | undefined, step: string | undefined) => void,
+    private readonly observer: AttemptObserver | undefined,
   ) {}
 
   /** Runs it to its end. Returns undefined if the group was closed before. */
@@ -255,13 +256,14 @@ export class ProgramRun {
   private note({ log, progress }: ProgramStep): void {
     for (const text of log) {
       const line = this.host.coordinator.redactor.text(text);
-      this.report(undefined, line);
+      this.observer?.reported(undefined, line);
+      this.observer?.printed('log', `${text}\n`);
       this.log.push(line);
       this.logLength += line.length;
     }
     while (this.log.length > MAX_LOG_LINES || this.logLength > MAX_LOG_CHARACTERS)
       this.logLength -= this.log.shift()!.length;
-    if (progress !== undefined) this.report(progress.share, progress.step);
+    if (progress !== undefined) this.observer?.reported(progress.share, progress.step);
   }
 }
 

@@ -3,17 +3,19 @@ import type { AttemptWork } from '../../coordinator/plan.ts';
 import { CachedResult } from '../../coordinator/result-cache.ts';
 import { VolleyError } from '../../core/errors.ts';
 import type { FailureReason } from '../../core/failure.ts';
+import { DELEGATE_TOOL } from '../../core/script-tools.ts';
 import { unwritableText } from '../../core/words.ts';
 import type { ExecutionHandle } from '../../engine/handle.ts';
 import type { TaskContext } from '../../engine/task.ts';
 import { ToolFailure } from '../../engine/tool-failure.ts';
 import type { ProcessUsage, Spending } from '../../runners/runner.ts';
 import { takeBlobs } from '../../store/blobs.ts';
-import type { StoredBlob, TaskEnd, TaskRecord } from '../../store/records.ts';
+import type { OutputStreamName, StoredBlob, TaskEnd, TaskRecord } from '../../store/records.ts';
 import type { Unsuccessful } from '../../store/store.ts';
 import type { GroupRun } from './group-run.ts';
 import type { RunJournal } from './journal.ts';
 import type { RunMonitor, RunningTask } from './monitor.ts';
+import type { AttemptOutput, RunOutput } from './task-output.ts';
 
 /** Storing a result copies it in memory several times, so larger ones are rejected. */
 export const MAX_RESULT_CHARACTERS = 64 * 2 ** 20;
@@ -30,6 +32,7 @@ export type WrittenEnd = TaskEnd | 'completed' | 'opened' | undefined;
 export interface TaskRunParts {
   readonly journal: RunJournal;
   readonly monitor: RunMonitor;
+  readonly output: RunOutput;
   /** Called when an attempt has ended or was asked to stop. */
   attemptOver(): void;
   /** Called with what a call of a model or an agent cost. */
@@ -49,6 +52,8 @@ export interface TaskRunRoles {
 }
 
 const NO_ROLES: TaskRunRoles = {};
+/** Tools whose steps repeat what they print. */
+const PRINTING: ReadonlySet<string> = new Set(['shell', DELEGATE_TOOL]);
 
 /** One task of a running batch. Its result goes to the store and is not kept in memory. */
 export class TaskRun {
@@ -67,6 +72,8 @@ export class TaskRun {
   private attemptEndedAt: number | undefined = undefined;
   /** What the last attempt used in processes. */
   private usage: ProcessUsage | undefined = undefined;
+  /** What the last attempt prints, if it prints anything. */
+  private output: AttemptOutput | undefined = undefined;
   /** Why the last attempt failed, and the wall-clock time of the next one; undefined if no retry is pending. */
   pause: { readonly reason: FailureReason; readonly until: number } | undefined = undefined;
   /** Whether it was put back because a quota is used up, so that it is open in the store. */
@@ -148,6 +155,7 @@ export class TaskRun {
     this.attemptBeganAt = performance.now();
     this.attemptEndedAt = undefined;
     this.usage = undefined;
+    this.output = undefined;
     try {
       // Whether a group runs decides whether its items can be reopened, so that must be stored.
       if (this.isIdempotent && this.group === undefined) this.noteStart(task, shown);
@@ -157,6 +165,8 @@ export class TaskRun {
       if (stops.length > 0) throw stops[0];
       // From here on the result counts, also for dependents. Nothing cancels it while it is being stored.
       task.keeping();
+      // Before its end, so that whoever sees that it has ended sees all of its output.
+      this.closeOutput(task);
       const stored = journal.completed(this.seq, text, this.attemptMs(), blobs, isCached, this.usage);
       this.owner?.onResult?.(this.id, text, stored);
       await stored;
@@ -169,6 +179,7 @@ export class TaskRun {
     } finally {
       // Another attempt may have started if this one ignored its stop signal.
       if (this.attempts === task.attempt) this.attemptEndedAt = performance.now();
+      this.closeOutput(task);
       monitor.attemptOver(this, shown);
       this.parts.attemptOver();
     }
@@ -194,14 +205,30 @@ export class TaskRun {
     return (this.attemptEndedAt ?? performance.now()) - this.attemptBeganAt;
   }
 
+  private closeOutput({ attempt }: TaskContext): void {
+    if (this.attempts === attempt) this.output?.close();
+  }
+
   private observer(shown: RunningTask): AttemptObserver {
+    const { attempt } = shown;
+    const print = (stream: OutputStreamName, chunk: Uint8Array | string) => {
+      // An attempt that ignores its signal may print after its end.
+      if (this.parts.monitor.attemptOf(this.seq) !== shown) return;
+      this.output ??= this.parts.output.open(this.seq, attempt);
+      this.output.write(stream, chunk);
+    };
     return {
-      attempt: shown.attempt,
+      attempt,
       reported: (progress, step) => {
         if (progress !== undefined) shown.progress = progress;
-        if (step !== undefined) shown.step = step;
+        if (step !== undefined && step !== shown.step) {
+          shown.step = step;
+          // The steps of a group count its items.
+          if (this.group === undefined && !PRINTING.has(this.function)) print('step', `${step}\n`);
+        }
         this.parts.monitor.reported(this, shown);
       },
+      printed: print,
       measured: (usage) => {
         this.usage = usage;
       },

@@ -9,6 +9,7 @@ const OWN_COMMANDS: Partial<Record<ActionName, () => Promise<CliCommand>>> = {
   status: async () => (await import('./status.ts')).statusCommand,
   wait: async () => (await import('./wait.ts')).waitCommand,
   results: async () => (await import('./results.ts')).resultsCommand,
+  logs: async () => (await import('./logs.ts')).logsCommand,
 };
 
 /** In the order of the help. */

@@ -26,6 +26,8 @@ const NARROW = 60;
 const VERY_NARROW = 40;
 const WIDEST_BAR = 60;
 const SHARE_WIDTH = '100%'.length;
+const MAX_WAITING_LINES = 4;
+const WAITING = 'Waiting: ';
 
 /** A progress bar, the counts and the running tasks. Never wider or higher than the terminal. */
 export function frameLines(view: DisplayedBatch, options: FrameOptions): Line[] {
@@ -43,8 +45,9 @@ export function frameLines(view: DisplayedBatch, options: FrameOptions): Line[] 
   // Half of the screen is left for lines that scroll above.
   const room = Math.min(height - lines.length, Math.max(3, Math.floor(options.rows / 2)));
   lines.push(...runningLines(view.running, room, width, options));
-  if ((view.waiting ?? []).length > 0 && lines.length < height)
-    lines.push(waitingLine(view.waiting!, width, options.colors));
+  const rest = Math.min(MAX_WAITING_LINES, height - lines.length);
+  if ((view.waiting ?? []).length > 0 && rest > 0)
+    lines.push(...waitingLines(view.waiting!, width, rest, options.colors));
   return lines;
 }
 
@@ -70,7 +73,8 @@ function countsLine(view: DisplayedBatch, width: number, colors: Colors, lead?: 
   const line = new Line(width);
   if (lead !== undefined) line.add(`${lead} `, colors.bold);
   const [of, separator] = width < VERY_NARROW ? ['/', ' '] : [' of ', ' · '];
-  line.add(`${numberText(ended)}${of}${numberText(total)}`);
+  const done = width < NARROW ? '' : ' done';
+  line.add(`${numberText(counts.completed)}${of}${numberText(total)}${done}`);
   const add = (text: string, color?: (text: string) => string) => {
     if (line.room >= textWidth(text) + separator.length) line.add(separator, colors.dim).add(text, color);
   };
@@ -88,18 +92,27 @@ function countsLine(view: DisplayedBatch, width: number, colors: Colors, lead?: 
 }
 
 /** `Waiting: 04 for 02, 03 · 05 for 04 · 2 more`. As many as fit. */
-function waitingLine(waiting: readonly string[], width: number, colors: Colors): Line {
-  const line = new Line(width).add('Waiting: ', colors.dim);
-  const more = (count: number) => (count === 0 ? '' : `${numberText(count)} more`);
-  for (const [index, text] of waiting.entries()) {
-    const separator = index === 0 ? '' : ' · ';
-    const rest = more(waiting.length - index - 1);
-    const needed = textWidth(separator) + textWidth(printableLine(text));
-    const isLast = line.room < needed + (rest === '' ? 0 : textWidth(` · ${rest}`));
-    if (isLast && index > 0) return line.add(`${separator}${more(waiting.length - index)}`, colors.dim);
-    line.add(separator, colors.dim).add(printableLine(text), colors.dim);
+function waitingLines(waiting: readonly string[], width: number, max: number, colors: Colors): Line[] {
+  const separator = ' · ';
+  const lines = [new Line(width).add(WAITING, colors.dim)];
+  const texts = waiting.map(printableLine);
+  for (const [index, text] of texts.entries()) {
+    const line = lines.at(-1)!;
+    const isFirst = index === 0;
+    const left = texts.length - index;
+    const needed = textWidth(separator) + textWidth(text);
+    // The last line keeps room for what is left out.
+    const kept = left > 1 && lines.length === max ? textWidth(`${separator}${numberText(left)} more`) : 0;
+    if (isFirst || line.room >= needed + kept)
+      line.add(isFirst ? '' : separator, colors.dim).add(text, colors.dim);
+    else if (lines.length < max)
+      lines.push(new Line(width).add(' '.repeat(WAITING.length) + text, colors.dim));
+    else {
+      line.add(`${separator}${numberText(left)} more`, colors.dim);
+      break;
+    }
   }
-  return line;
+  return lines;
 }
 
 /** The longest running first. A group stands for its items. */
@@ -113,6 +126,8 @@ function runningLines(
   const tasks = running.filter(({ group }) => group === undefined);
   const sorted = (tasks.length === 0 ? [...running] : tasks).sort((a, b) => a.startedAt - b.startedAt);
   const shown = sorted.slice(0, sorted.length > room ? room - 1 : room).map(toPlain);
+  const notes = shown.filter(({ note }) => note !== undefined).length;
+  const hasRoomForNotes = shown.length + notes <= room;
   const isNarrow = width < NARROW;
   const functions = isNarrow ? 0 : widest(shown, 'function', Math.floor(width * 0.25));
   const hasProgress = shown.some(({ progress }) => progress !== undefined);
@@ -125,14 +140,16 @@ function runningLines(
   // Without steps to show, names take the rest of the line.
   const hasSteps = shown.some(({ step }) => step !== undefined);
   const names = widest(shown, 'name', hasSteps ? share : Math.max(share, left));
-  const lines = shown.map((task, index) => {
+  const lines = shown.flatMap((task, index) => {
     const line = new Line(width).columnAtRight(times[index]!, timeWidth, colors.dim);
     line.add('  ').column(task.name, Math.min(names, line.room));
     if (functions > 0) line.add('  ').column(task.function, functions, colors.dim);
     if (hasProgress && !isNarrow)
       line.add('  ').columnAtRight(shareText(task.progress), SHARE_WIDTH, colors.cyan);
     if (task.step !== undefined && line.room > 6) line.add('  ').add(task.step, colors.dim);
-    return line;
+    if (task.note === undefined || !hasRoomForNotes) return [line];
+    const below = new Line(width).add(' '.repeat(timeWidth + 2)).add(task.note, colors.yellow);
+    return [line, below];
   });
   const more = sorted.length - shown.length;
   if (more > 0) {
@@ -143,12 +160,13 @@ function runningLines(
 }
 
 function toPlain(task: DisplayedTask): DisplayedTask {
-  const { name, function: functionName, step } = task;
+  const { name, function: functionName, step, note } = task;
   return {
     ...task,
     name: printableLine(name),
     function: printableLine(functionName),
     step: step === undefined ? undefined : printableLine(step),
+    note: note === undefined ? undefined : printableLine(note),
   };
 }
 
@@ -209,10 +227,11 @@ function addBar(
   width: number,
   colors: Colors,
 ): void {
-  const done = Math.min(progress >= 1 ? width : width - 1, Math.round(Math.max(0, progress) * width));
-  const red = failed > 0 ? Math.min(done, Math.max(1, Math.round(failed * width))) : 0;
+  const red = failed > 0 ? Math.max(1, Math.round(failed * width)) : 0;
+  const full = progress + failed >= 1 ? width : width - 1;
+  const done = Math.max(0, Math.min(full - red, Math.round(progress * width)));
   line
-    .add(DONE.repeat(Math.max(0, done - red)), colors.green)
+    .add(DONE.repeat(done), colors.green)
     .add(DONE.repeat(red), colors.red)
-    .add(LEFT.repeat(Math.max(0, width - done)), colors.dim);
+    .add(LEFT.repeat(Math.max(0, width - done - red)), colors.dim);
 }

@@ -98,11 +98,11 @@ function groupLines({ running }: DisplayedBatch): string[] {
   return groups.slice(0, MAX_GROUPS).map(({ name, step }) => `  ${printableLine(`${name}: ${step}`)}`);
 }
 
-/** `audit: 62%, 620 of 1,000 done, 3 failed, 8 running, 41/s, 8 to 12 s left`. */
+/** `audit: 62%, 617 of 1,000 completed, 3 failed, 8 running, 41/s, 8 to 12 s left`. */
 function progressLine(view: DisplayedBatch): string {
   const { name, counts, cached = 0, progress, ratePerSecond, timeLeft, facts = [] } = view;
   const [total, ended] = [totalOf(counts), endedOf(counts)];
-  const parts = [percentText(progress), `${numberText(ended)} of ${numberText(total)} done`];
+  const parts = [percentText(progress), `${numberText(counts.completed)} of ${numberText(total)} completed`];
   const shown = { ...counts, running: runningCount(view) };
   for (const status of ['failed', 'skipped', 'cancelled', 'running'] as const) {
     if (shown[status] > 0) parts.push(`${numberText(shown[status])} ${status}`);

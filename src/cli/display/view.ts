@@ -9,7 +9,7 @@ export interface DisplayedBatch {
   /** How many results came from the cache. */
   readonly cached?: number;
   readonly spending?: StoredSpending | undefined;
-  /** 0 to 1: ended tasks, and the reported part of running ones. */
+  /** 0 to 1: completed tasks, and the reported part of running ones. */
   readonly progress: number;
   /** Undefined while unknown. */
   readonly ratePerSecond: number | undefined;
@@ -32,6 +32,8 @@ export interface DisplayedTask {
   /** 0 to 1, if it reports progress. */
   readonly progress?: number | undefined;
   readonly step?: string | undefined;
+  /** Shown below it where there is room, such as why its last attempt failed. */
+  readonly note?: string | undefined;
   /** Whether it is a group, which waits for its items. */
   readonly isGroup?: boolean;
   /** If it is an item: the id of its group. */

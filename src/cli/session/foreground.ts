@@ -19,11 +19,15 @@ export interface ForegroundOptions {
   readonly labelOf?: (task: LabeledTask) => TaskLabel;
   /** More to show. Then the rate is left out: few long tasks have none worth knowing. */
   readonly detail?: () => Pick<DisplayedBatch, 'facts' | 'waiting'>;
+  /** Whether a task that has started only waits, so that it does not count as running. */
+  readonly isIdle?: (task: LabeledTask) => boolean;
 }
 
 interface TaskLabel {
   readonly name: string;
   readonly function: string;
+  readonly step?: string | undefined;
+  readonly note?: string | undefined;
 }
 
 interface LabeledTask extends TaskLabel {
@@ -45,7 +49,7 @@ const NOTES: Readonly<Record<StopRequest, string>> = {
 /** Runs a batch in the foreground until it ends or a signal stops it. */
 export async function runInForeground(
   session: Session,
-  { batch, start, verbose, quiet, labelOf = plainLabel, detail }: ForegroundOptions,
+  { batch, start, verbose, quiet, labelOf = plainLabel, detail, isIdle = () => false }: ForegroundOptions,
   { stderr, env }: Io,
 ): Promise<ForegroundEnd> {
   const { executor, handle } = session;
@@ -65,7 +69,7 @@ export async function runInForeground(
     ...latest!,
     ...(detail && { ratePerSecond: undefined, ...detail() }),
     facts: [...(detail?.().facts ?? []), ...pauseFacts(latest!)],
-    running: latest!.running.map((task) => shown(counted(task))),
+    running: latest!.running.filter((task) => !isIdle(task)).map((task) => shown(counted(task))),
   });
   const display = latest === undefined ? undefined : createDisplay({ stream: stderr.raw, env, view, note });
   const refresh = async () => {

@@ -59,6 +59,12 @@ export class Redactor {
     return `${safe.slice(0, maxTextLength)}… (${text.length} characters)`;
   }
 
+  /** The whole text without secrets, however long it is. */
+  whole(text: string): string {
+    this.refresh();
+    return without(text, this.secretsIn(text), text.length);
+  }
+
   private readonly lookAgain = (): void => {
     this.hasLooked = false;
   };

@@ -53,6 +53,11 @@ export interface ConnectionListener {
 export interface CallFollowing {
   readonly signal: AbortSignal;
   readonly onprogress: (progress: Progress) => void;
+  /**
+   * Called with what the server logs or prints while the call runs. It does not say for which call, so all calls that run
+   * then are told.
+   */
+  readonly onoutput: (stream: 'stderr' | 'log', chunk: Buffer | string) => void;
 }
 
 /** The name that a server gives to a tool, and whether it runs the tool only as a task. */
@@ -64,12 +69,20 @@ export interface CalledName {
 /** A server that has answered. */
 export class Connection {
   private isClosing = false;
+  private readonly followers = new Set<CallFollowing>();
 
   private constructor(
     private readonly client: Client,
     private readonly transport: StdioTransport | HttpTransport,
     private readonly login: ServerLogin | undefined,
-  ) {}
+  ) {
+    if (transport instanceof StdioTransport) transport.onstderr = (chunk) => this.said('stderr', chunk);
+    client.setNotificationHandler('notifications/message', ({ params }) => {
+      const { level, data, logger } = params;
+      const text = typeof data === 'string' ? data : (JSON.stringify(data) ?? '');
+      this.said('log', `${level}${logger === undefined ? '' : ` ${logger}`}: ${text}`);
+    });
+  }
 
   /** Connects, and asks for the tools. What was begun is ended again if that fails. */
   static async open(
@@ -131,18 +144,22 @@ export class Connection {
     return this.transport instanceof StdioTransport ? (this.transport.pid ?? undefined) : undefined;
   }
 
-  call(
-    { name, isTask }: CalledName,
-    input: unknown,
-    { signal, onprogress }: CallFollowing,
-  ): Promise<CallToolResult> {
+  call({ name, isTask }: CalledName, input: unknown, following: CallFollowing): Promise<CallToolResult> {
+    const { signal, onprogress } = following;
+    this.followers.add(following);
     const args = input as Record<string, unknown>;
     const call = isTask
-      ? callAsTask(this.client, name, args, { signal, onprogress })
+      ? callAsTask(this.client, name, args, following)
       : this.client.callTool({ name, arguments: args }, { signal, onprogress, timeout: MAX_SPAN_MS });
-    return call.catch((error: unknown) => {
-      throw (isRefused(error) ? this.login?.refused() : undefined) ?? toCallFailure(error);
-    });
+    return call
+      .catch((error: unknown) => {
+        throw (isRefused(error) ? this.login?.refused() : undefined) ?? toCallFailure(error);
+      })
+      .finally(() => this.followers.delete(following));
+  }
+
+  private said(stream: 'stderr' | 'log', chunk: Buffer | string): void {
+    for (const { onoutput } of this.followers) onoutput(stream, chunk);
   }
 
   /** Whether the server still answers. One that cannot be asked is believed. */

@@ -166,7 +166,11 @@ async function callTool(tool: CalledTool, input: unknown, context: ToolContext):
     const onprogress = (progress: Progress) => {
       if (!signal.aborted) reportProgress(progress, context);
     };
-    result = await link.call(called, input, { signal, onprogress });
+    const onoutput = (stream: 'stderr' | 'log', chunk: Buffer | string) => {
+      if (stream === 'log') context.log(chunk.toString());
+      else context.output?.(stream, chunk);
+    };
+    result = await link.call(called, input, { signal, onprogress, onoutput });
   } catch (error) {
     if (signal.aborted) throw signal.reason;
     throw failureOf(tool, error);

@@ -74,6 +74,8 @@ export interface Program {
 export class StdioTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
+  /** Called with what the program writes to its error stream. */
+  onstderr?: (chunk: Buffer) => void;
   onmessage?: (message: JSONRPCMessage) => void;
   private child: ChildProcess | undefined;
   private readonly lines = new LineReader(MAX_MESSAGE_BYTES);
@@ -125,6 +127,7 @@ export class StdioTransport implements Transport {
       child.stdout!.on('data', (chunk: Buffer) => this.take(chunk));
       child.stderr!.on('data', (chunk: Buffer) => {
         this.said = (this.said + chunk.toString()).slice(-MAX_STDERR);
+        this.onstderr?.(chunk);
       });
     });
   }

@@ -102,8 +102,10 @@ export class BatchProgress {
     }
   }
 
-  private next({ progress, total }: Standing): number | undefined {
-    const value = Math.floor(progress * total * 1000) / 1000;
+  private next({ progress, total, counts }: Standing): number | undefined {
+    // To a client, what failed is over as well.
+    const over = Math.min(total, progress * total + counts.failed + counts.cancelled);
+    const value = Math.floor(over * 1000) / 1000;
     if (value > this.last) return value;
     const nudged = this.last + MIN_STEP;
     return performance.now() - this.lastAt >= HEARTBEAT_MS && nudged < total ? nudged : undefined;
@@ -111,9 +113,9 @@ export class BatchProgress {
 }
 
 function textOf({ counts, total }: Standing): string {
-  const { completed, failed, skipped, cancelled, running } = counts;
-  const parts = [`${completed + failed + skipped + cancelled} of ${total} done`];
-  if (running > 0) parts.push(`${running} running`);
-  if (failed > 0) parts.push(`${failed} failed`);
+  const parts = [`${counts.completed} of ${total} completed`];
+  for (const status of ['running', 'failed', 'cancelled', 'skipped'] as const) {
+    if (counts[status] > 0) parts.push(`${counts[status]} ${status}`);
+  }
   return parts.join(', ');
 }

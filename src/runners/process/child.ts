@@ -23,7 +23,10 @@ listenForAbort();
 try {
   const run = await loadCode(call.code, call.toolName);
   const { id, attempt, input } = call;
-  const result = await run(input, { id, attempt, signal: controller.signal, report: progress.report });
+  const { signal } = controller;
+  // Whatever a process prints is its log.
+  const log = (text: string) => void process.stdout.write(`${text}\n`);
+  const result = await run(input, { id, attempt, signal, report: progress.report, log });
   finish(FRAME.result, toJson(result, call.toolName, call.resultBytes));
 } catch (error) {
   fail(error);

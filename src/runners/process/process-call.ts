@@ -140,6 +140,7 @@ export class ProcessCall {
       return;
     }
     if (stream === 'stderr') this.stderr = tail(this.stderr, chunk);
+    this.task.output?.(stream, chunk);
     this.countOutput(chunk.length);
   }
 

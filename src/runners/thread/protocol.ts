@@ -39,6 +39,7 @@ export const VALUE = 1;
 export const ERROR = 2;
 export const PROGRESS = 3;
 export const LOOK = 4;
+export const OUTPUT = 5;
 
 /**
  * From a thread. An answer is sent, or left in shared memory, before the next call is claimed, so that none is lost,
@@ -50,4 +51,6 @@ export type ThreadMessage =
   | readonly [typeof LOOK]
   | readonly [typeof VALUE, slot: number, durationMs: number, value: unknown]
   | readonly [typeof ERROR, slot: number, durationMs: number, error: WireError]
-  | readonly [typeof PROGRESS, slot: number, share: number | undefined, step: string | undefined];
+  | readonly [typeof PROGRESS, slot: number, share: number | undefined, step: string | undefined]
+  /** What the call printed or logged. */
+  | readonly [typeof OUTPUT, slot: number, stream: 'stdout' | 'stderr' | 'log', text: string];

@@ -11,6 +11,7 @@ import {
   type CallMessage,
   type HostMessage,
   LOOK,
+  OUTPUT,
   PROGRESS,
   READY,
   type ThreadData,
@@ -307,6 +308,12 @@ export class Thread {
         if (call === undefined || call.slot !== message[1]) return;
         if (message[0] === PROGRESS) {
           reportTo(call, message[2], message[3]);
+          return;
+        }
+        if (message[0] === OUTPUT) {
+          const [, , stream, text] = message;
+          if (stream === 'log') call.task.log?.(text);
+          else call.task.output?.(stream, text);
           return;
         }
         this.release(call);

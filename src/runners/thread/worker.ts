@@ -12,6 +12,7 @@ import {
   ERROR,
   type HostMessage,
   LOOK,
+  OUTPUT,
   PROGRESS,
   READY,
   type ThreadData,
@@ -20,8 +21,10 @@ import {
 } from './protocol.ts';
 import { SimpleAnswers } from './thread.ts';
 
-/** How much a call may print. */
+/** How much of what a call prints goes to stderr. */
 const MAX_BYTES = 65_536;
+/** How much of it goes into its log, where there is one. All of it is buffered, so it is less than a process may print. */
+const MAX_LOGGED = 2 ** 20;
 
 interface OutputLimit {
   /** Resets the limit for a new call. */
@@ -32,28 +35,32 @@ type Write = typeof process.stderr.write;
 
 /**
  * Redirects the output of tools to stderr, since stdout may carry a protocol, and limits it per call, since it is
- * buffered. Direct writes to a descriptor cannot be intercepted in a thread, and output in flight when the process ends
- * is lost.
+ * buffered. The call that runs has it in its log, too. Direct writes to a descriptor cannot be intercepted in a thread,
+ * and output in flight when the process ends is lost.
  */
 function limitOutput(): OutputLimit {
   const writeThrough = process.stderr.write.bind(process.stderr);
   let left = MAX_BYTES;
   let tool = '';
-  const write = ((chunk: string | Uint8Array, encoding?: unknown, callback?: unknown) => {
-    const bytes = typeof chunk === 'string' ? Buffer.byteLength(chunk) : chunk.byteLength;
-    if (bytes <= left) {
-      left -= bytes;
-      return (writeThrough as (...args: unknown[]) => boolean)(chunk, encoding, callback);
-    }
-    if (left >= 0)
-      writeThrough(`volley: the tool "${tool}" printed more than ${MAX_BYTES} bytes; the rest is dropped\n`);
-    left = -1;
-    const done = typeof encoding === 'function' ? encoding : callback;
-    if (typeof done === 'function') process.nextTick(done as () => void);
-    return true;
-  }) as Write;
-  process.stdout.write = write;
-  process.stderr.write = write;
+  const writeTo = (stream: 'stdout' | 'stderr') =>
+    ((chunk: string | Uint8Array, encoding?: unknown, callback?: unknown) => {
+      const bytes = typeof chunk === 'string' ? Buffer.byteLength(chunk) : chunk.byteLength;
+      current?.printed(stream, typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString());
+      if (bytes <= left) {
+        left -= bytes;
+        return (writeThrough as (...args: unknown[]) => boolean)(chunk, encoding, callback);
+      }
+      if (left >= 0)
+        writeThrough(
+          `volley: the tool "${tool}" printed more than ${MAX_BYTES} bytes; the rest is dropped\n`,
+        );
+      left = -1;
+      const done = typeof encoding === 'function' ? encoding : callback;
+      if (typeof done === 'function') process.nextTick(done as () => void);
+      return true;
+    }) as Write;
+  process.stdout.write = writeTo('stdout');
+  process.stderr.write = writeTo('stderr');
   return {
     begin(toolName) {
       left = MAX_BYTES;
@@ -76,6 +83,7 @@ class WorkerContext implements ToolContext {
   private step: string | undefined = undefined;
   private reportedAt = Number.NEGATIVE_INFINITY;
   private timer: NodeJS.Timeout | undefined = undefined;
+  private logRoom = MAX_LOGGED;
 
   constructor(
     readonly slot: number,
@@ -103,6 +111,22 @@ class WorkerContext implements ToolContext {
       if (now - this.reportedAt >= REPORT_EVERY_MS) this.flush(now);
       else this.timer ??= setTimeout(() => this.flush(performance.now()), REPORT_EVERY_MS);
     };
+  }
+
+  get log(): ToolContext['log'] {
+    return (text) => this.printed('log', text);
+  }
+
+  /** Sends what the call printed or logged, up to a limit. */
+  printed(stream: 'stdout' | 'stderr' | 'log', text: string): void {
+    if (this.hasEnded || this.logRoom < 0) return;
+    this.hasReported = true;
+    this.logRoom -= text.length;
+    const isTooMuch = this.logRoom < 0;
+    const shown = isTooMuch
+      ? `… (the rest is left out: a tool in a thread may print ${MAX_LOGGED} characters)`
+      : text;
+    this.post([OUTPUT, this.slot, stream, shown]);
   }
 
   abort(reason: unknown): void {

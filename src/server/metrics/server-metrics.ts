@@ -7,6 +7,8 @@ import type { ProgressUpdate } from '../../engine/updates.ts';
 import type { Store } from '../../store/store.ts';
 import type { HubCounts } from '../events/event-hub.ts';
 import type { MeasuredStatistics, StatisticsBody } from '../wire/statistics.ts';
+import { FunctionMetrics } from './function-metrics.ts';
+import { UseMeter } from './measured-use.ts';
 import { ProcessMetrics } from './process-metrics.ts';
 import { BoundedNames, RequestMetrics } from './request-metrics.ts';
 
@@ -40,6 +42,8 @@ export class ServerMetrics {
   private readonly registry = new Registry();
   private readonly requests = new RequestMetrics();
   private readonly process: ProcessMetrics;
+  private readonly functions = new FunctionMetrics();
+  private readonly meter = new UseMeter();
   /** The use of each resource, in a ring. */
   private readonly samples: StatisticsBody['history'] = [];
   private nextSample = 0;
@@ -85,6 +89,8 @@ export class ServerMetrics {
   statistics(): MeasuredStatistics {
     const { engine, events } = this.parts;
     const { counts, submitted, retries, duration, waiting, usage } = engine.statistics();
+    this.meter.watch();
+    const history = [...this.samples.slice(this.nextSample), ...this.samples.slice(0, this.nextSample)];
     return {
       at: Date.now(),
       counts,
@@ -93,7 +99,9 @@ export class ServerMetrics {
       duration_ms: durations(duration),
       waiting_ms: durations(waiting),
       use: this.use(),
-      history: [...this.samples.slice(this.nextSample), ...this.samples.slice(0, this.nextSample)],
+      measured: history.at(-1)?.measured ?? null,
+      history,
+      functions: this.functions.list(),
       usage: usage.slice(0, MAX_TOOLS).map(usageBody),
       event_loop_delay_ms: this.process.delayMs(),
       subscribers: events.counts().subscribers,
@@ -108,7 +116,11 @@ export class ServerMetrics {
 
   private sample(): void {
     this.process.forgetOld();
-    this.samples[this.nextSample] = { at: Date.now(), used: this.use().map(({ used }) => used) };
+    this.samples[this.nextSample] = {
+      at: Date.now(),
+      used: this.use().map(({ used }) => used),
+      measured: this.meter.sample(),
+    };
     this.nextSample = (this.nextSample + 1) % MAX_SAMPLES;
   }
 
@@ -331,6 +343,7 @@ export class ServerMetrics {
     return (update) => {
       // A call that never started may name anything.
       const tool = tools.of(update.toolName, update.type === 'started');
+      this.functions.note(tool, update);
       switch (update.type) {
         case 'started':
           attempts.inc({ tool });

@@ -5,6 +5,7 @@ import { findBatch, unknownBatch } from '../../batch/context.ts';
 import { EXPORT_FORMATS } from '../../batch/export/formats.ts';
 import { exportPieces } from '../../batch/export/write-export.ts';
 import { BATCH, RETURN, STATUS_FILTER, TASK_FIELDS } from '../../batch/input/fields.ts';
+import { BATCH_PHASES } from '../../batch/view.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { BATCH_VIEW, batchBody } from '../wire/batch.ts';
 import { ATTEMPT } from '../wire/execution.ts';
@@ -30,7 +31,16 @@ type StartArgs = Omit<z.output<typeof startAction.schema>, 'batch'>;
 const TAGS = ['batches'];
 const DEFAULT_LIMIT = 50;
 
-const PAGE = z.object({ limit: LIMIT, cursor: integerIn(1, Number.MAX_SAFE_INTEGER).optional() });
+const BATCHES_QUERY = z.object({
+  search: z.string().min(1).max(200).optional().describe('Part of the name.'),
+  state: z
+    .union([z.enum(BATCH_PHASES), z.array(z.enum(BATCH_PHASES)).min(1)])
+    .transform((state) => (Array.isArray(state) ? state : [state]))
+    .optional()
+    .describe('"unfinished": nobody runs it, and tasks are left. May be repeated.'),
+  limit: LIMIT,
+  cursor: integerIn(1, Number.MAX_SAFE_INTEGER).optional(),
+});
 
 /** Created here, because only schemas created after Hono extended zod can be named in the description. */
 const NEW_TASK = z.strictObject(TASK_FIELDS).openapi('NewTask');
@@ -64,18 +74,18 @@ export function batchRoutes(api: Api, parts: ServerParts): void {
       path: '/v1/batches',
       tags: TAGS,
       summary: 'Lists all batches, newest first',
-      request: { query: PAGE },
+      description: 'A page may be short, or empty, while there are more: go on until next_cursor is null.',
+      request: { query: BATCHES_QUERY },
       responses: {
         200: answers(z.object({ batches: z.array(BATCH_VIEW), next_cursor: NEXT_CURSOR }), 'A page.'),
         ...REFUSALS,
       },
     }),
     async (context) => {
-      const { limit = DEFAULT_LIMIT, cursor } = context.req.valid('query');
-      const found = await executor.views(cursor, limit + 1);
-      const page = found.slice(0, limit);
-      const next = found.length > limit ? String(page.at(-1)!.number) : null;
-      return context.json({ batches: page.map(batchBody), next_cursor: next }, 200);
+      const { search, state, limit = DEFAULT_LIMIT, cursor } = context.req.valid('query');
+      const { views, nextNumber } = await executor.findViews({ search, phases: state }, cursor, limit);
+      const next = nextNumber === undefined ? null : String(nextNumber);
+      return context.json({ batches: views.map(batchBody), next_cursor: next }, 200);
     },
   );
 

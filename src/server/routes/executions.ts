@@ -29,7 +29,7 @@ const DEFAULT_LIMIT = 100;
 
 /** Routes that read executions, and cancel or retry one. */
 export function executionRoutes(api: Api, parts: ServerParts): void {
-  const { executor, store, texts } = parts;
+  const { executor, store, texts, coordinator } = parts;
 
   api.openapi(
     createRoute({
@@ -48,7 +48,12 @@ export function executionRoutes(api: Api, parts: ServerParts): void {
           function: z.string().max(128).optional(),
           group: TASK_ID.optional().describe('Only the items of this group. Needs batch.'),
           items: z.enum(['all', 'none']).optional().describe('none: without the items of groups.'),
-          search: z.string().min(1).max(200).optional().describe('Part of the id or name.'),
+          search: z
+            .string()
+            .min(1)
+            .max(200)
+            .optional()
+            .describe('Part of the id, name, function, error or arguments.'),
           sort: z.enum(['seq', '-seq']).optional().describe('-seq: newest first.'),
           limit: LIMIT,
           cursor: z.string().max(40).optional(),
@@ -72,6 +77,7 @@ export function executionRoutes(api: Api, parts: ServerParts): void {
         isBackwards: sort === '-seq',
         limit: limit ?? DEFAULT_LIMIT,
         cursor,
+        redactor: coordinator.redactor,
       });
       const executions = page.records.map((record) => executionBody(record, executor));
       return context.json({ executions, next_cursor: page.nextCursor }, 200);
@@ -197,7 +203,7 @@ interface ExecutionQuery {
   readonly batch: string | undefined;
   readonly status: readonly TaskStatus[] | undefined;
   readonly function: string | undefined;
-  /** Part of the id or name, case-insensitive. */
+  /** Part of the id, name, function, error or arguments, case-insensitive. */
   readonly search: string | undefined;
   /** Only the items of the group with this number. */
   readonly groupSeq: number | undefined;
@@ -206,6 +212,8 @@ interface ExecutionQuery {
   readonly isBackwards: boolean;
   readonly limit: number;
   readonly cursor: string | undefined;
+  /** What it leaves out of arguments cannot be found. */
+  readonly redactor: Redactor;
 }
 
 interface ExecutionPage {
@@ -222,6 +230,9 @@ interface Place {
 const PAGE = 500;
 /** How many tasks are inspected per page. The next page continues from there, even if this one is short. */
 const MAX_LOOKED_AT = 10_000;
+/** How many characters of the arguments of a task are searched. */
+const MAX_SEARCHED = 16_384;
+const SEARCHED_MARGIN = 4096;
 const CURSOR = /^(\d{1,15})\.(\d{1,10})$/;
 
 /** Finds executions page by page. The work per page is bounded, however rare matches are. */
@@ -297,13 +308,17 @@ async function pageAfter(
   return isBackwards && seq === 1 ? [] : store.tasks(batch, { ...from, ...filter, withoutItems });
 }
 
-function matcher({ function: tool, search }: ExecutionQuery): (record: TaskRecord) => boolean {
+function matcher({ function: tool, search, redactor }: ExecutionQuery): (record: TaskRecord) => boolean {
   const part = search?.toLowerCase();
-  return (record) =>
-    (tool === undefined || record.function === tool) &&
-    (part === undefined ||
-      record.id.toLowerCase().includes(part) ||
-      record.name.toLowerCase().includes(part));
+  const has = (text: string | undefined) => text?.toLowerCase().includes(part!) === true;
+  const hasArguments = (json: string) => {
+    // Redaction is slow, and rarely needed: few arguments match. A secret that is cut in two might not be recognized.
+    const begin = json.slice(0, MAX_SEARCHED + SEARCHED_MARGIN);
+    return has(begin) && has(redactor.text(begin).slice(0, MAX_SEARCHED));
+  };
+  return ({ id, name, function: own, reason, code, message, params }) =>
+    (tool === undefined || own === tool) &&
+    (part === undefined || [id, name, own, reason, code, message].some(has) || hasArguments(params));
 }
 
 function cursorOf({ batch, seq }: Place): string {

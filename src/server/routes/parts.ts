@@ -34,6 +34,8 @@ export interface ServerParts {
   readonly streams: ClientStreams;
   readonly log: RequestLog;
   readonly version: string;
+  /** The name of the project, for people. */
+  readonly project: string;
   /** The folder of the built dashboard. */
   readonly webFolder: string;
   /** The address of the server, without a trailing slash. */

@@ -1,6 +1,6 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { SCOPES } from '../../batch/actions/define-action.ts';
-import { requireScope, scopesOf, unauthenticated } from '../auth/principal.ts';
+import { type Principal, requireScope, scopesOf, unauthenticated } from '../auth/principal.ts';
 import { TIME } from '../wire/kinds.ts';
 import { type Api, answers, open, REFUSALS, requestOf, secured, takes } from './api.ts';
 import type { ServerParts } from './parts.ts';
@@ -11,13 +11,20 @@ const SESSION = z
   .object({
     name: z.string(),
     scopes: z.array(z.enum(SCOPES)),
+    project: z.string().describe('The name of the folder that the server works in.'),
     expires_at: TIME.nullable(),
   })
   .openapi('Session');
 
 /** Routes for the current principal, and for signing in and out. */
 export function sessionRoutes(api: Api, parts: ServerParts): void {
-  const { keys, sessions, cookie, streams } = parts;
+  const { keys, sessions, cookie, streams, project } = parts;
+  const sessionBody = (principal: Principal) => ({
+    name: principal.name,
+    scopes: scopesOf(principal),
+    project,
+    expires_at: principal.expiresAt ?? null,
+  });
 
   api.openapi(
     createRoute({
@@ -41,10 +48,7 @@ export function sessionRoutes(api: Api, parts: ServerParts): void {
       request.principal = principal;
       request.subject = 'signed in';
       context.header('Set-Cookie', cookie.set(secret, (principal.expiresAt ?? now) - now));
-      return context.json(
-        { name: principal.name, scopes: scopesOf(principal), expires_at: principal.expiresAt ?? null },
-        201,
-      );
+      return context.json(sessionBody(principal), 201);
     },
   );
 
@@ -58,13 +62,7 @@ export function sessionRoutes(api: Api, parts: ServerParts): void {
       summary: 'Returns the current principal and its scope',
       responses: { 200: answers(SESSION, 'The token or session.'), ...REFUSALS },
     }),
-    (context) => {
-      const principal = requireScope(requestOf(context).principal, 'read');
-      return context.json(
-        { name: principal.name, scopes: scopesOf(principal), expires_at: principal.expiresAt ?? null },
-        200,
-      );
-    },
+    (context) => context.json(sessionBody(requireScope(requestOf(context).principal, 'read')), 200),
   );
 
   api.openapi(

@@ -33,7 +33,13 @@ export const BATCH_VIEW = z
       .describe(
         'Whether all tasks have ended and none failed or was cancelled. Items of a group that completed nevertheless do not count.',
       ),
-    progress: z.number().min(0).max(1).describe('The share of the work that is done.'),
+    progress: z
+      .number()
+      .min(0)
+      .max(1)
+      .describe(
+        'The share of the work that is done: completed tasks and the reported part of running ones, no failures.',
+      ),
     rate_per_second: z.number().nullable().describe('Tasks that end in a second, over the last ten.'),
     time_left: z
       .object({ low_ms: z.number(), expected_ms: z.number(), high_ms: z.number() })

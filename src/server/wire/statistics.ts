@@ -58,6 +58,25 @@ const FUNCTION_USAGE = z
   })
   .openapi('FunctionUsage');
 
+/** How the executions of a function went since the server started. */
+const FUNCTION = z
+  .object({
+    function: z.string(),
+    completed: z.int(),
+    failed: z.int().describe('After all attempts.'),
+    cancelled: z.int(),
+    retries: z.int(),
+    duration_ms: FIGURES.describe('Of the last attempt of completed ones; null before there is one.'),
+  })
+  .openapi('FunctionStatistics');
+
+const MEASURED = z
+  .object({ cpu: z.number().describe('Cores.'), memory_mb: z.number() })
+  .nullable()
+  .describe(
+    'What the processes that the server started use. Measured while this is asked for every ten seconds; null at first, and where the system does not tell.',
+  );
+
 /** What the server has done and does; sampled once a second, the last ten minutes of it. */
 export const STATISTICS = z
   .object({
@@ -72,7 +91,11 @@ export const STATISTICS = z
       .describe(
         `${['concurrency', ...RESOURCE_TABLE.map(({ wireNeed }) => wireNeed)].join(', ')}, then named resources.`,
       ),
-    history: z.array(z.object({ at: TIME, used: z.array(z.number()) })).describe('In the order of "use".'),
+    measured: MEASURED,
+    history: z
+      .array(z.object({ at: TIME, used: z.array(z.number()), measured: MEASURED }))
+      .describe('In the order of "use".'),
+    functions: z.array(FUNCTION).describe('The first 200, and the others as "other".'),
     usage: z.array(FUNCTION_USAGE).describe('Functions that ran in processes.'),
     event_loop_delay_ms: z.object({ p50: z.number(), p99: z.number() }),
     subscribers: z.int(),

@@ -4,6 +4,7 @@ import {
   type Feature,
   featureProblemText,
   progressOf,
+  type Review,
   type Subtask,
   type SubtaskStatus,
   titleOf,
@@ -16,13 +17,15 @@ const MARKS: Readonly<Record<SubtaskStatus, string>> = {
   pending: '○',
   blocked: '✗',
 };
+const IN_REVIEW = '◑';
 const MAX_TITLE_LENGTH = 200;
 
 /** `✓ 01 - Set up the project [completed]` */
 export function subtaskLine(subtask: Subtask): string {
   const { status, unknownStatus, forced } = subtask;
   const isDoubtful = unknownStatus !== undefined || (status === 'completed' && forced !== undefined);
-  return `${isDoubtful ? '!' : MARKS[status]} ${plainLine(subtask)}`;
+  const mark = subtask.review === undefined ? MARKS[status] : IN_REVIEW;
+  return `${isDoubtful ? '!' : mark} ${plainLine(subtask)}`;
 }
 
 /** The same without the mark. */
@@ -30,7 +33,8 @@ export function plainLine(subtask: Subtask): string {
   return `${oneLine(subtask.seq, 20)} - ${shortTitle(subtask.title)} [${statusText(subtask)}]`;
 }
 
-function statusText({ status, unknownStatus, forced }: Subtask): string {
+function statusText({ status, unknownStatus, forced, review }: Subtask): string {
+  if (review !== undefined) return 'waits for review';
   if (unknownStatus !== undefined) return `unknown status "${oneLine(unknownStatus, 40)}"`;
   return status === 'completed' && forced !== undefined ? 'completed with --force' : status;
 }
@@ -98,8 +102,26 @@ export function subtaskView(subtask: Subtask, moment: Moment) {
     completed_at: timeOrNull(completedAt),
     completion_summary: subtask.completionSummary ?? null,
     blocked_reason: subtask.blockedReason ?? null,
+    /** Verified work that waits until someone approves or rejects it. */
+    review: subtask.review === undefined ? null : reviewView(subtask.review),
+    /** Why the work of the last attempt was rejected, until it is improved. */
+    rejected: subtask.rejection?.why ?? null,
     /** What was missing when it was completed with `--force`. */
     forced: subtask.forced ?? null,
+  };
+}
+
+function reviewView({ at, agent, attempt, summary, commit, branch, into, approvedAt }: Review) {
+  return {
+    at: isoTime(at),
+    agent,
+    attempt,
+    summary,
+    commit,
+    branch,
+    into: into ?? null,
+    /** Whether someone approved it, and the run is about to merge it. */
+    approved: approvedAt !== undefined,
   };
 }
 

@@ -36,6 +36,36 @@ export interface Claim {
   readonly process: ProcessIdentity | undefined;
 }
 
+/** Verified work of an attempt that is not merged. */
+interface UnmergedAttempt {
+  readonly at: number;
+  /** The commit with all of it, the commit that it began with, and its own branch. */
+  readonly commit: string;
+  readonly base: string;
+  readonly branch: string;
+}
+
+/** Work that waits until a person approves or rejects it. */
+export interface Review extends UnmergedAttempt {
+  readonly agent: string;
+  /** Counts over all runs, from 1. */
+  readonly attempt: number;
+  readonly summary: string;
+  /** How many checks passed. */
+  readonly passed: number;
+  /** The branch that gets the work; undefined for the one that is checked out. */
+  readonly into: string | undefined;
+  /** A run that is live merges it. Outside of runs this means nothing. */
+  readonly approvedAt: number | undefined;
+}
+
+/** Work that the next attempt improves. */
+export interface Rejection extends UnmergedAttempt {
+  readonly why: string;
+  /** Whether a person rejected it, or it does not fit what was merged meanwhile. */
+  readonly by: 'person' | 'merge';
+}
+
 /** The content of a `subtask_NN.json`, with defaults filled in. Times are in milliseconds since 1970. */
 export interface Subtask {
   /** The file name inside the feature's folder. */
@@ -68,6 +98,8 @@ export interface Subtask {
   readonly claim: Claim | undefined;
   /** Set when the agent reported completion from its own worktree and the work is not merged yet. */
   readonly marked: { readonly summary: string } | undefined;
+  readonly review: Review | undefined;
+  readonly rejection: Rejection | undefined;
   /** What was missing when it was completed with `--force`. */
   readonly forced: readonly string[] | undefined;
 }

@@ -15,6 +15,8 @@ import {
   type FeatureProblem,
   type FileReference,
   type ProblemCode,
+  type Rejection,
+  type Review,
   SUBTASK_STATUSES,
   type Subtask,
   type TaskHead,
@@ -231,6 +233,9 @@ function parseSubtask(feature: string, file: string, data: JsonObject, problems:
     blockedReason: fields.string('blocked_reason'),
     claim: parseClaim(fields),
     marked: parseMark(fields.raw('marked')),
+    // Anything else ends the review.
+    review: fields.raw('status') === 'in_progress' ? parseReview(fields) : undefined,
+    rejection: parseRejection(fields),
     forced: parseForced(fields.raw('forced')),
   };
 }
@@ -251,6 +256,41 @@ function parseForced(value: unknown): Subtask['forced'] {
 function parseMark(value: unknown): Subtask['marked'] {
   const { summary } = (value ?? {}) as JsonObject;
   return typeof summary === 'string' ? { summary } : undefined;
+}
+
+const COMMIT = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/;
+
+/** Undefined if it is not as Volley wrote it. */
+function parseUnmerged({ at, commit, base, branch }: JsonObject) {
+  const time = Date.parse(String(at));
+  const isCommit = (one: unknown): one is string => typeof one === 'string' && COMMIT.test(one);
+  if (Number.isNaN(time) || !isCommit(commit) || !isCommit(base) || typeof branch !== 'string')
+    return undefined;
+  return { at: time, commit, base, branch };
+}
+
+function parseReview(fields: Fields): Review | undefined {
+  const value = (fields.raw('review') ?? {}) as JsonObject;
+  const work = parseUnmerged(value);
+  const { agent, attempt, summary, passed, into, approved_at: approved } = value;
+  if (work === undefined || typeof agent !== 'string' || typeof summary !== 'string') return undefined;
+  return {
+    ...work,
+    agent,
+    attempt: typeof attempt === 'number' ? attempt : 0,
+    summary,
+    passed: typeof passed === 'number' ? passed : 0,
+    into: typeof into === 'string' ? into : undefined,
+    approvedAt: typeof approved === 'string' ? Date.parse(approved) || undefined : undefined,
+  };
+}
+
+function parseRejection(fields: Fields): Rejection | undefined {
+  const value = (fields.raw('rejected') ?? {}) as JsonObject;
+  const work = parseUnmerged(value);
+  const { why, by } = value;
+  if (work === undefined || typeof why !== 'string') return undefined;
+  return { ...work, why, by: by === 'merge' ? 'merge' : 'person' };
 }
 
 function parseClaim(fields: Fields): Claim | undefined {

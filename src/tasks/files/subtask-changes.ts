@@ -1,6 +1,6 @@
 import { VolleyError } from '../../core/errors.ts';
 import type { ProcessIdentity } from '../../store/process-identity.ts';
-import { type Feature, progressOf, type Subtask } from './feature.ts';
+import { type Feature, progressOf, type Review, type Subtask } from './feature.ts';
 import { effectiveStatus, isHeld, isoTime, type Moment, openDependencies } from './readiness.ts';
 import { findSubtask } from './subtask-reference.ts';
 
@@ -27,6 +27,8 @@ interface CompleteRequest {
   readonly failures: readonly string[];
   /** The number of checks that passed. */
   readonly passed: number;
+  /** Whether a person approved the work. */
+  readonly isApproved?: boolean;
   /** Completes the subtask despite obstacles and failures, and records them. */
   readonly force: boolean;
 }
@@ -89,7 +91,10 @@ export function releaseSubtask(
     const why = `is not claimed by ${request.agent} but by ${agent ?? 'nobody'}.`;
     throw refused(feature, subtask, why, { agent });
   }
-  return { file: subtask.file, fields: { ...UNASSIGNED, claim: undefined, marked: undefined } };
+  return {
+    file: subtask.file,
+    fields: { ...UNASSIGNED, claim: undefined, marked: undefined, review: undefined },
+  };
 }
 
 const UNASSIGNED = { status: 'pending', agent_id: null, started_at: null };
@@ -111,6 +116,7 @@ export function reopenSubtask(feature: Feature, seq: string, agent: string): Tas
       completion_summary: undefined,
       claim: undefined,
       marked: undefined,
+      review: undefined,
       verified_at: undefined,
       forced: undefined,
     },
@@ -124,7 +130,7 @@ export function blockSubtask(feature: Feature, request: { seq: string; reason: s
   if (subtask.status === 'completed') throw refused(feature, subtask, NOT_OPEN.completed);
   return {
     file: subtask.file,
-    fields: { status: 'blocked', blocked_reason: request.reason, claim: undefined },
+    fields: { status: 'blocked', blocked_reason: request.reason, claim: undefined, review: undefined },
   };
 }
 
@@ -145,6 +151,8 @@ export function completeSubtask(
   const subtask = findSubtask(feature, request.seq);
   if (subtask.status === 'completed') return undefined;
   const obstacles = completionObstacles(feature, subtask, agent, moment);
+  if (subtask.review !== undefined && request.isApproved !== true)
+    obstacles.push('its work waits for review: approve or reject it');
   if (!force) {
     if (obstacles.length > 0)
       throw refused(feature, subtask, `cannot be completed: ${obstacles.join('; ')}.`, { obstacles });
@@ -164,6 +172,9 @@ export function completeSubtask(
       ...(isTakenFromRun && { agent_id: null }),
       claim: undefined,
       marked: undefined,
+      review: undefined,
+      rejected: undefined,
+      approved_at: request.isApproved === true ? now : undefined,
       blocked_reason: undefined,
       verified_at: overruled.length === 0 && passed > 0 ? now : undefined,
       forced: overruled.length === 0 ? undefined : { at: now, in_spite_of: overruled },
@@ -209,6 +220,72 @@ export function markSubtask(
   if (subtask.status !== 'in_progress')
     throw refused(feature, subtask, `is ${subtask.status}; its work is no longer expected.`);
   return { file: subtask.file, fields: { marked: { at: isoTime(now), summary } } };
+}
+
+/** Hands verified work to a person. The subtask stays in progress, without a claim that could expire. */
+export function requestReview(
+  feature: Feature,
+  seq: string,
+  { at, approvedAt: _, ...work }: Review,
+): TaskFileChange {
+  const subtask = findSubtask(feature, seq);
+  if (subtask.status !== 'in_progress')
+    throw refused(feature, subtask, `is ${subtask.status}; its work is no longer expected.`);
+  const review = { at: isoTime(at), ...work };
+  return {
+    file: subtask.file,
+    fields: { review, rejected: undefined, claim: undefined, marked: undefined },
+  };
+}
+
+/** The work of a subtask that waits for review. With a commit, only if that is still the one. */
+export function findReview(feature: Feature, seq: string, commit?: string): Review {
+  const subtask = findSubtask(feature, seq);
+  const { review } = subtask;
+  if (review === undefined) throw refused(feature, subtask, 'has no work that waits for review.');
+  if (commit === undefined || review.commit === commit) return review;
+  throw refused(feature, subtask, 'has other work by now. Look at it first.', { commit: review.commit });
+}
+
+/** Tells the run that is live to merge the work. */
+export function approveReview(
+  feature: Feature,
+  request: { readonly seq: string; readonly commit: string },
+  { now }: Moment,
+): TaskFileChange | undefined {
+  const { approvedAt } = findReview(feature, request.seq, request.commit);
+  return approvedAt === undefined ? changeReview(feature, request.seq, isoTime(now)) : undefined;
+}
+
+/** Forgets an approval that no run has acted on. */
+export function unapproveReview(feature: Feature, seq: string): TaskFileChange | undefined {
+  const { review } = findSubtask(feature, seq);
+  return review?.approvedAt === undefined ? undefined : changeReview(feature, seq, undefined);
+}
+
+function changeReview(feature: Feature, seq: string, approved: string | undefined): TaskFileChange {
+  const { file } = findSubtask(feature, seq);
+  const { at, approvedAt: _, ...work } = findReview(feature, seq);
+  return { file, fields: { review: { at: isoTime(at), ...work, approved_at: approved } } };
+}
+
+/** Sends work back: the next attempt continues with it and learns why. */
+export function rejectReview(
+  feature: Feature,
+  request: {
+    readonly seq: string;
+    readonly why: string;
+    readonly by: 'person' | 'merge';
+    readonly commit?: string | undefined;
+  },
+  { now }: Moment,
+): TaskFileChange {
+  const { seq, why, by } = request;
+  checkLength('reason', why);
+  const { commit, base, branch } = findReview(feature, seq, request.commit);
+  const rejected = { at: isoTime(now), by, why, commit, base, branch };
+  const { file } = findSubtask(feature, seq);
+  return { file, fields: { ...UNASSIGNED, review: undefined, rejected } };
 }
 
 /** The fields of `task.json` that are out of date. Counted anew each time, so wrong counters heal. */

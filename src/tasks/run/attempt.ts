@@ -10,6 +10,7 @@ import { claimSubtask, isCompletedByOther, reopenSubtask } from '../files/subtas
 import { findSubtask } from '../files/subtask-reference.ts';
 import type { TaskFolder } from '../files/task-folder.ts';
 import { requireTrusted } from '../verify/trust.ts';
+import { failedChecks } from '../verify/verify.ts';
 import { delegate } from './delegate.ts';
 import {
   COMPLETED_ELSEWHERE,
@@ -29,7 +30,7 @@ export interface SubtaskResult {
 }
 
 const MAX_ERROR_LENGTH = 4000;
-const MAX_REASON_LENGTH = 60;
+const MAX_REASON_LENGTH = 120;
 /** The claim also ends with this process. */
 const LEASE_MS = 10 * 60_000;
 const HEARTBEAT_MS = 60_000;
@@ -43,7 +44,7 @@ export async function runAttempt(run: RunContext, seq: string, context: ToolCont
   const { timeoutMs } = run.terms;
   const agent = nextAgent(run, seq, context.quota);
   const record = openRecord(run, seq, agent);
-  const transcript = await openTranscript(run, seq, record);
+  const transcript = await openTranscript(run, seq, record, context);
   const controller = new AbortController();
   const timeout = new ToolFailure(`The attempt took longer than ${spanText(timeoutMs)} and was terminated.`, {
     reason: 'timeout',
@@ -60,16 +61,17 @@ export async function runAttempt(run: RunContext, seq: string, context: ToolCont
     // The commands may have changed since the run began.
     requireTrusted(folder, claimed, run.env);
     addConcurrent(working, subtask, record);
-    const { id, attempt } = context;
+    const { id, attempt, log } = context;
     const prefix = attempts.of(seq).length === 1 ? '' : `${attemptText(attempts.of(seq))}: `;
     const report = (step: string) => context.report(`${prefix}${step}`);
     const { isTakenOver } = claim;
     const onVerified = () => clearTimeout(timer);
+    const endClaim = () => claim.stop();
     const signal = AbortSignal.any([context.signal, controller.signal]);
     const summary = await delegate(
       run,
-      { agent, feature: claimed, subtask, record, transcript, isTakenOver, onVerified },
-      { id, attempt, report, signal },
+      { agent, feature: claimed, subtask, record, transcript, isTakenOver, onVerified, endClaim },
+      { id, attempt, report, log, signal },
     );
     isClaimed = false;
     transcript.add({ type: 'end', ok: true, text: summary, usage: record.usage });
@@ -97,9 +99,10 @@ export async function runAttempt(run: RunContext, seq: string, context: ToolCont
     working.delete(seq);
     clearTimeout(timer);
     await claim.stop();
-    if (isClaimed)
+    if (isClaimed && !record.isLeftInReview)
       await folder.change(feature, (now) => reopenSubtask(now, seq, name)).catch(() => undefined);
-    record.endedAt = Date.now();
+    // The time of the reviewer is not that of the agent.
+    record.endedAt = record.inReviewSince ?? Date.now();
     transcript.close();
   }
 }
@@ -133,24 +136,26 @@ async function openTranscript(
   { folder, feature, redact }: RunContext,
   seq: string,
   record: SubtaskAttempt,
+  { log }: ToolContext,
 ): Promise<TranscriptWriter> {
   const { number: attempt, agent } = record;
-  const transcript = await TranscriptWriter.open(folder.project, feature, seq, attempt, redact);
+  const transcript = await TranscriptWriter.open(folder.project, feature, seq, attempt, redact, log);
   if (transcript.isOpen) record.transcript = transcriptPath(feature, seq, attempt);
   transcript.add({ type: 'start', agent, attempt, folder: folder.project, process: ownIdentity() });
   return transcript;
 }
 
 /** `attempt 2 (a.ts does not exist)` */
-function attemptText(attempts: readonly SubtaskAttempt[]): string {
-  const why = attempts.at(-2)?.error ?? '';
+export function attemptText(attempts: readonly SubtaskAttempt[]): string {
+  const last = attempts.at(-2);
+  const why = failedChecks(last?.evidence ?? [])[0] ?? last?.error ?? '';
   return `attempt ${attempts.length} (${oneLine(why, MAX_REASON_LENGTH)})`;
 }
 
 function mayRetry({ terms, attempts }: RunContext, seq: string, record: SubtaskAttempt): boolean {
   const all = attempts.of(seq).filter(({ isRefused }) => !isRefused);
   if (record.repairable !== undefined) return all.filter(({ isRepair }) => isRepair).length < MAX_REPAIRS;
-  return all.filter(({ isRepair }) => !isRepair).length <= terms.maxRetries;
+  return all.filter(({ isRepair, isRejected }) => !isRepair && !isRejected).length <= terms.maxRetries;
 }
 
 /** Closes the worktrees that no further attempt will use, and notes those that hold work. */

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { DELEGATE_TOOL } from '../../batch/feature-task.ts';
 import { oneLine } from '../../batch/text.ts';
 import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { PRIORITIES } from '../../core/priority.ts';
 import { NO_WIRE_NEEDS } from '../../core/resource-table.ts';
+import { DELEGATE_TOOL } from '../../core/script-tools.ts';
 import type { ToolContext } from '../../runners/runner.ts';
 import { defineTool } from '../../tools/define-tool.ts';
 import type { Subtask } from '../files/feature.ts';
@@ -23,6 +23,8 @@ const LONGEST_NAME = 190;
  * so its timeout is longer. Work that was verified in time may still be merged.
  */
 const SPARE_SECONDS = 3600;
+/** Reviewers may take their time while other agents work: three weeks. */
+const REVIEW_SECONDS = 21 * 24 * 3600;
 
 interface BatchTaskPlan {
   readonly feature: string;
@@ -50,8 +52,8 @@ export function batchTasks(subtasks: readonly Subtask[], plan: BatchTaskPlan): R
       ...(after.size > 0 && { depends_on: [...after] }),
       ...(isPriority(priority) && { priority }),
       // Attempts decide themselves whether another one follows.
-      max_retries: Math.min(MAX_RETRIES, terms.maxRetries + MAX_REPAIRS),
-      timeout: terms.timeoutMs / 1000 + SPARE_SECONDS,
+      max_retries: terms.review ? MAX_RETRIES : Math.min(MAX_RETRIES, terms.maxRetries + MAX_REPAIRS),
+      timeout: terms.review ? REVIEW_SECONDS : terms.timeoutMs / 1000 + SPARE_SECONDS,
       resources: { ...NO_WIRE_NEEDS, ...locks.of(subtask) },
     };
   });

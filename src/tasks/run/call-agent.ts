@@ -118,7 +118,10 @@ export async function callAgent(
 function promptOf(run: RunContext, { feature, subtask, record }: Delegation, workspace: Workspace): string {
   const { session, template, attempts } = run;
   const last = attempts.of(subtask.seq).at(-2);
-  const earlier = last?.error === undefined ? undefined : [last.error, ...whereText(last, record, workspace)];
+  const earlier =
+    last?.error === undefined
+      ? rejectionText(subtask, workspace)
+      : [last.error, ...whereText(last, record, workspace)];
   const conflict = workspace.conflict && conflictText(run, workspace.conflict);
   return buildPrompt(subtask, feature, {
     session,
@@ -127,6 +130,19 @@ function promptOf(run: RunContext, { feature, subtask, record }: Delegation, wor
     earlier,
     conflict,
   });
+}
+
+/** Why the work of an earlier run was rejected. */
+function rejectionText({ rejection }: Subtask, { branch }: Workspace): string[] | undefined {
+  if (rejection === undefined) return undefined;
+  return [
+    rejection.by === 'person' ? rejectedText(rejection.why) : rejection.why,
+    ...(rejection.branch === branch ? ['Its work is in this folder. Continue with it.'] : []),
+  ];
+}
+
+export function rejectedText(why: string): string {
+  return `A reviewer rejected the work: ${why}`;
 }
 
 /** Where the work of the previous attempt is. */

@@ -1,18 +1,25 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isDeepStrictEqual } from 'node:util';
 import type { ChosenAgent } from '../../agents/find-agent.ts';
-import { oneLine } from '../../batch/text.ts';
+import { unreachable } from '../../core/errors.ts';
 import { listText } from '../../core/words.ts';
 import { ToolFailure } from '../../engine/tool-failure.ts';
 import type { ToolContext } from '../../runners/runner.ts';
-import type { Check, Feature, Subtask } from '../files/feature.ts';
-import { completeSubtask, completionObstacles, isCompletedByOther } from '../files/subtask-changes.ts';
+import type { Feature, Subtask } from '../files/feature.ts';
+import {
+  completeSubtask,
+  completionObstacles,
+  isCompletedByOther,
+  unapproveReview,
+} from '../files/subtask-changes.ts';
 import { findSubtask } from '../files/subtask-reference.ts';
 import { patternMatcher } from '../plan/deliverables.ts';
-import { type Evidence, failedChecks, verifySubtask } from '../verify/verify.ts';
-import type { DeliveryGuard, MergedPlace, Workspace } from '../workspace/workspace.ts';
-import { type AgentEnd, callAgent } from './call-agent.ts';
+import { type Evidence, failedChecks } from '../verify/verify.ts';
+import type { UndeliveredWork, Workspace } from '../workspace/workspace.ts';
+import { type AgentEnd, callAgent, rejectedText } from './call-agent.ts';
+import { recheckAfterMerge, verifyWork } from './recheck.ts';
+import { mergeMessage } from './review.ts';
+import type { ReviewDesk } from './review-desk.ts';
 import { claimNameOf, type RunContext, type SubtaskAttempt } from './run-context.ts';
 import type { TranscriptWriter } from './transcript.ts';
 
@@ -32,6 +39,8 @@ export interface Delegation {
   readonly isTakenOver: boolean;
   /** Ends the time limit: merging may have to wait for others. */
   onVerified(): void;
+  /** Stops renewing the claim. */
+  endClaim(): Promise<void>;
 }
 
 const MAX_SUMMARY_LENGTH = 2000;
@@ -63,18 +72,27 @@ export async function delegate(
     if (violation !== undefined) throw violation;
     const { summary, discrepancy } = await judge(run, delegation, workspace, end, context);
     delegation.onVerified();
+    const message = mergeMessage(run, subtask, summary);
+    const reviewed =
+      run.reviews && (await review(run, run.reviews, delegation, workspace, { summary, message }, context));
+    if (record.isLeftInReview) return summary;
     context.report('merging the work');
-    const message = `${run.feature} ${subtask.seq}: ${oneLine(subtask.title, 100)}`;
-    const delivery = await workspace.deliver(message, {
-      signal: context.signal,
+    const { signal, report } = context;
+    const recheck = { signal, report, found: record };
+    const guard = {
+      signal,
       confirm: () => requireWanted(run, delegation),
       isNewTogether: record.isRepair,
-      recheck: () => recheckAfterMerge(run, delegation, run.merged.slice(record.mergedBefore), context),
-    });
+      recheck: () => recheckAfterMerge(run, subtask, run.merged.slice(record.mergedBefore), recheck),
+    };
+    const delivery = await workspace.deliver(message, guard, reviewed);
     if (!delivery.ok) {
-      record.conflicts = delivery.conflicts;
-      record.repairable = delivery.repairable;
-      throw new ToolFailure(delivery.text, { retryable: delivery.repairable !== undefined });
+      // Approved work that only the state of the project keeps out goes on waiting.
+      if (reviewed !== undefined && delivery.repairable === undefined) {
+        await run.folder.change(run.feature, (now) => unapproveReview(now, subtask.seq));
+        record.isLeftInReview = true;
+      }
+      throw undelivered(record, delivery);
     }
     run.merged.push(subtask);
     await markCompleted(run, delegation, summary);
@@ -84,6 +102,58 @@ export async function delegate(
   } finally {
     record.isActive = false;
     await leaveWorkspace(run, delegation, workspace, isDone);
+  }
+}
+
+function undelivered(record: SubtaskAttempt, { text, conflicts, repairable }: UndeliveredWork): ToolFailure {
+  record.conflicts = conflicts;
+  record.repairable = repairable;
+  return new ToolFailure(text, { retryable: repairable !== undefined });
+}
+
+/** Waits until a person approves the work. Returns the commit that was approved; throws if it was rejected. */
+async function review(
+  run: RunContext,
+  desk: ReviewDesk,
+  { agent, subtask, record, transcript, endClaim }: Delegation,
+  workspace: Workspace,
+  { summary, message }: { readonly summary: string; readonly message: string },
+  { signal, report }: AttemptContext,
+): Promise<string> {
+  const { seq } = subtask;
+  const saved = await workspace.save(message);
+  if (!saved.ok) throw undelivered(record, saved);
+  const { commit, base } = saved;
+  // No longer working: others may start in its place, and nobody else is blamed for its files.
+  record.isActive = false;
+  run.working.delete(seq);
+  record.inReviewSince = Date.now();
+  await endClaim();
+  await discardEarlier(run, subtask, workspace);
+  transcript.note('waiting for review');
+  report('waits for review');
+  const work = {
+    ...{ at: record.inReviewSince, commit, base, branch: workspace.branch!, summary },
+    ...{ agent: agent.name, attempt: record.number, passed: record.evidence.length },
+    into: run.terms.branch,
+    approvedAt: undefined,
+  };
+  const decision = await desk.request(seq, work, signal);
+  transcript.note(`review: ${decision.kind}`);
+  switch (decision.kind) {
+    case 'approved':
+      run.working.set(seq, { subtask, record });
+      return commit;
+    case 'open':
+      record.isLeftInReview = true;
+      return commit;
+    case 'rejected':
+      record.isRejected = true;
+      throw new ToolFailure(rejectedText(decision.why));
+    case 'withdrawn':
+      throw new ToolFailure('The work was withdrawn from review.', { retryable: false });
+    default:
+      return unreachable(decision);
   }
 }
 
@@ -106,6 +176,14 @@ async function openWorkspace(
     record.mergedBefore = run.attempts.of(seq).at(-2)!.mergedBefore;
     return last;
   }
+  const { rejection } = subtask;
+  if (rejection !== undefined && run.terms.worktrees && run.attempts.of(seq).length === 1) {
+    record.isRepair = rejection.by === 'merge';
+    const again = record.isRepair ? undefined : await run.workspaces.reopen(subtask, rejection);
+    const workspace = again ?? (await run.workspaces.open(subtask, signal, rejection.commit));
+    transcript.note(`continuing in ${workspace.folder}`);
+    return workspace;
+  }
   // A repair may break anything that was merged before.
   record.mergedBefore = record.isRepair ? 0 : run.merged.length;
   const workspace = await run.workspaces.open(subtask, signal, record.isRepair ? work : undefined);
@@ -115,10 +193,11 @@ async function openWorkspace(
 
 async function leaveWorkspace(
   run: RunContext,
-  { subtask: { seq }, record }: Delegation,
+  { subtask, record }: Delegation,
   workspace: Workspace,
   isDone: boolean,
 ): Promise<void> {
+  const { seq } = subtask;
   // Another attempt may continue there.
   if (!isDone && !isShared(run, workspace)) {
     run.left.set(seq, [...(run.left.get(seq) ?? []), workspace]);
@@ -127,11 +206,21 @@ async function leaveWorkspace(
   }
   // A failed cleanup is no reason to repeat verified work.
   record.kept = await workspace.close().catch(() => workspace.folder);
-  // What earlier attempts left is part of the merged work now.
-  const left = run.left.get(seq) ?? [];
-  run.left.delete(seq);
-  for (const one of left) await one.discard().catch(() => undefined);
+  await discardEarlier(run, subtask, workspace);
   if (isDone) for (const earlier of run.attempts.of(seq).slice(0, -1)) earlier.kept = undefined;
+}
+
+/** Removes what earlier attempts left: it is part of this work now. */
+async function discardEarlier(
+  { left, workspaces }: RunContext,
+  { seq, rejection }: Subtask,
+  { branch }: Workspace,
+): Promise<void> {
+  const earlier = left.get(seq) ?? [];
+  left.delete(seq);
+  for (const one of earlier) await one.discard().catch(() => undefined);
+  if (rejection !== undefined && rejection.branch !== branch)
+    await workspaces.discard(rejection.branch).catch(() => undefined);
 }
 
 /** Whether the work was verified and merged before a crash, so that only the completion is missing. */
@@ -268,22 +357,6 @@ async function verifyAttempt(
   return verifyWork(run, subtask, folder, [...run.pathsFromLastRun(subtask.seq), ...earlier], signal);
 }
 
-/** Verifies work in a folder whose changed paths are known. If they are undefined, file times decide. */
-async function verifyWork(
-  run: RunContext,
-  subtask: Subtask,
-  folder: string,
-  changed: readonly string[] | undefined,
-  signal: AbortSignal,
-): Promise<Evidence[]> {
-  const isChanged = (one: string) => changed!.some(patternMatcher([one]));
-  const { commands, folder: tasks } = run;
-  const context = { folder, project: tasks.project, commands, signal, ...(changed && { isChanged }) };
-  const evidence = await verifySubtask(subtask, context);
-  // The evidence includes the output of commands.
-  return evidence.map((one) => ({ ...one, text: run.redact(one.text) }));
-}
-
 /** Refuses to merge a subtask that was blocked or completed by someone else meanwhile. */
 async function requireWanted(run: RunContext, { agent, subtask, record }: Delegation): Promise<void> {
   // Again, since the checks have run the agent's code.
@@ -294,9 +367,13 @@ async function requireWanted(run: RunContext, { agent, subtask, record }: Delega
   const name = claimNameOf(run, agent);
   const feature = await folder.read(run.feature);
   const now = findSubtask(feature, subtask.seq);
+  const isWithdrawn = record.inReviewSince !== undefined && now.review?.approvedAt === undefined;
   const obstacles = isCompletedByOther(now, name)
     ? ['someone else completed it']
-    : completionObstacles(feature, now, name, folder.moment());
+    : [
+        ...completionObstacles(feature, now, name, folder.moment()),
+        ...(isWithdrawn ? ['it is no longer approved'] : []),
+      ];
   if (obstacles.length === 0) return;
   const message = `The work is done, but the subtask cannot be completed: ${obstacles.join('; ')}.`;
   throw new ToolFailure(message, { retryable: false });
@@ -310,73 +387,8 @@ async function markCompleted(
   const { folder, feature } = run;
   const { seq } = subtask;
   const passed = record.evidence.length;
-  const request = { seq, summary, agent: claimNameOf(run, agent), failures: [], passed, force: false };
+  const isApproved = record.inReviewSince !== undefined;
+  const name = claimNameOf(run, agent);
+  const request = { seq, summary, agent: name, failures: [], passed, force: false, isApproved };
   await folder.change(feature, (now, moment) => completeSubtask(now, request, moment));
-}
-
-/** Commands that may fail on the merged result although they passed before. */
-interface Recheck {
-  readonly checks: readonly Check[];
-  /** The side on which they must pass alone. */
-  readonly side: 'work' | 'project';
-  /** Appended to their subject. */
-  readonly owner: string;
-}
-
-/**
- * Checks a subtask's work merged with what others merged meanwhile: by its own commands, and by those of the others.
- * Undefined if there are no commands, since git has merged the files.
- */
-function recheckAfterMerge(
-  run: RunContext,
-  { subtask, record }: Delegation,
-  others: readonly Subtask[],
-  { signal, report }: AttemptContext,
-): ReturnType<DeliveryGuard['recheck']> {
-  const rechecks = rechecksOf(subtask, others);
-  if (rechecks.length === 0) return undefined;
-  const runAll = (checks: readonly Check[], folder: string) =>
-    verifyWork(run, { ...subtask, deliverables: [], verification: checks }, folder, [], signal);
-  return async (place) => {
-    report('checking the merged result');
-    const found: Evidence[] = [];
-    const excused: string[] = [];
-    for (const { checks, side, owner } of rechecks) {
-      const evidence = await runAll(checks, place.folder);
-      const failed = checks.filter((_, index) => !evidence[index]!.ok);
-      const alone =
-        failed.length === 0 ? [] : await withSide(place, side, () => runAll(failed, place.folder));
-      for (const [index, check] of checks.entries()) {
-        const subject = `${evidence[index]!.subject}${owner}`;
-        if (alone[failed.indexOf(check)]?.ok === false) excused.push(subject);
-        else found.push({ ...evidence[index]!, subject });
-      }
-      if (failedChecks(found).length > 0) break;
-    }
-    const missing = failedChecks(found);
-    if (missing.length > 0) record.evidence = found;
-    if (excused.length > 0)
-      record.discrepancy = `These checks were skipped on the merged result because they also fail alone in a new worktree, perhaps for lack of ignored files: ${listText(excused)}.`;
-    return missing;
-  };
-}
-
-function rechecksOf(subtask: Subtask, others: readonly Subtask[]): Recheck[] {
-  const known: Check[] = [];
-  const isNew = (check: Check) => !known.some((one) => isDeepStrictEqual(one, check));
-  return [subtask, ...others]
-    .map((one): Recheck => {
-      const checks = one.verification.filter((check) => check.type === 'command' && isNew(check));
-      known.push(...checks);
-      if (one === subtask) return { checks, side: 'work', owner: '' };
-      return { checks, side: 'project', owner: ` of subtask ${one.seq}` };
-    })
-    .filter(({ checks }) => checks.length > 0);
-}
-
-async function withSide<T>(place: MergedPlace, side: Recheck['side'], work: () => Promise<T>): Promise<T> {
-  await place.show(side);
-  const found = await work();
-  await place.show('both');
-  return found;
 }

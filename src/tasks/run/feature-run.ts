@@ -17,6 +17,7 @@ import type { TaskRecord } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
 import { batchNameOf, type Subtask } from '../files/feature.ts';
 import { withRunLock } from '../files/folder-lock.ts';
+import { requestReview } from '../files/subtask-changes.ts';
 import type { TaskFolder } from '../files/task-folder.ts';
 import { CommandRunner } from '../verify/command-runner.ts';
 import { agentEnvironment } from '../workspace/agent-environment.ts';
@@ -24,11 +25,14 @@ import { DeniedPaths } from '../workspace/denied-paths.ts';
 import { sharedWorkspaces } from '../workspace/shared-workspace.ts';
 import type { Workspaces } from '../workspace/workspace.ts';
 import { gitWorktrees } from '../workspace/worktrees.ts';
-import { closeLeft, isRefusal, runAttempt } from './attempt.ts';
+import { attemptText, closeLeft, isRefusal, runAttempt } from './attempt.ts';
 import { batchTasks, openDelegations } from './batch-tasks.ts';
 import { planRun, type RunPlan } from './plan-run.ts';
+import { branchReport } from './pull-request.ts';
 import { buildReport, type RunReport } from './report.ts';
 import { readReport, reportWrittenAt, writeReport } from './report-file.ts';
+import { forgetApprovals, landReviewed } from './review.ts';
+import { ReviewDesk } from './review-desk.ts';
 import { AttemptLog, type RunContext, type Tampering } from './run-context.ts';
 import { type RunRequest, type RunTerms, runOptions } from './run-request.ts';
 import { openScratch } from './scratch.ts';
@@ -47,10 +51,14 @@ export interface RunSetting {
 export interface RunProgress {
   /** The agent of the current attempt at a subtask. */
   agentOf(seq: string): string;
+  /** After a failure, the number of the attempt and why the last one failed; otherwise empty. */
+  attemptOf(seq: string): string;
   /** What all attempts so far used, as far as agents report it. */
   usage(): AgentUsage;
-  /** The subtasks that wait, and why: `04 for 02, 03`. */
+  /** The subtasks that wait, and why: `04 for 02, 03`. Those that someone must review come first. */
   waiting(): readonly string[];
+  /** Whether its work waits for review, so that no agent is at it. */
+  isInReview(seq: string): boolean;
 }
 
 /** Starts the batch with additional parameters for `start`, and waits until it ends. */
@@ -107,6 +115,7 @@ async function runPlan(
     ...{ selection, attempts, startedAt, projectChanges, tampering, before },
     feature: await folder.read(name),
     worktrees: terms.worktrees,
+    branch: terms.branch === undefined ? undefined : await branchReport(folder.project, terms.branch),
     options: runOptions(request, config.tasks),
     moment: folder.moment(),
     taskOf: (seq) => tasks.get(seq),
@@ -148,13 +157,17 @@ async function delegateAll(
     const scratch = await openScratch(join(folder.path, feature));
     closing.push(() => scratch.close());
     const working: RunContext['working'] = new Map();
+    await forgetApprovals(folder, plan.feature);
     const tamperGuard = await TamperGuard.open(folder, feature, working, terms.worktrees);
     closing.push(() => tamperGuard.close());
     tampering = tamperGuard.tamperings;
     const denied = new DeniedPaths(config, folder.project, tamperGuard.deniedPaths);
     workspaces = await openWorkspaces(setting, feature, denied, terms, launcher);
+    const reviews = terms.review ? openReviews(setting, plan, () => parts) : undefined;
+    if (reviews !== undefined) closing.push(() => reviews.close());
     const parts: RunContext = {
       folder: tamperGuard.folder,
+      reviews,
       ...{
         tamperGuard,
         denied,
@@ -187,12 +200,14 @@ async function delegateAll(
     const secret = randomBytes(16).toString('hex');
     const ends: SubtaskEnds = { completed: new Set(), failed: new Set() };
     const attempt = async (seq: string, context: ToolContext) => {
+      const isPermanent = (error: unknown) => toFailure(error).isPermanent;
+      const work = () => runAttempt(parts, seq, context);
       try {
-        const result = await runAttempt(parts, seq, context);
-        ends.completed.add(seq);
+        const result = await (reviews?.during(seq, work, (error) => !isPermanent(error)) ?? work());
+        if (attempts.of(seq).at(-1)?.isLeftInReview !== true) ends.completed.add(seq);
         return result;
       } catch (error) {
-        if (toFailure(error).isPermanent && !isRefusal(error)) ends.failed.add(seq);
+        if (isPermanent(error) && !isRefusal(error)) ends.failed.add(seq);
         throw error;
       }
     };
@@ -209,12 +224,44 @@ async function delegateAll(
     });
     checked(await executor.handle({ action: 'clear', batch }));
     checked(await executor.handle({ action: 'add_batch', batch, tasks }));
-    checked(await start(batch, { max_concurrent: terms.maxConcurrent }, progress));
+    checked(await start(batch, { max_concurrent: reviews?.maxAttempts ?? terms.maxConcurrent }, progress));
   } finally {
     await closing.reduceRight((later, close) => later.finally(close), Promise.resolve());
   }
   // Informative only.
   return { projectChanges: await workspaces.changedInProject().catch(() => []), tampering };
+}
+
+/** The desk where verified work waits for review. It is used only when the run has its context. */
+function openReviews(
+  { executor }: RunSetting,
+  { feature, terms }: RunPlan,
+  run: () => RunContext,
+): ReviewDesk {
+  const batch = batchNameOf(feature.name);
+  const never = new AbortController().signal;
+  const others = feature.subtasks.filter(({ review }) => review !== undefined).length;
+  return new ReviewDesk(
+    {
+      read: () => run().folder.read(feature.name),
+      request: async (seq, work) => {
+        await run().folder.change(feature.name, (now) => requestReview(now, seq, work));
+      },
+      terms,
+      limit: (max) => executor.limitConcurrency(batch, max),
+      stop: async () => {
+        await executor.handle({ action: 'stop', batch });
+      },
+      isStopping: async () => (await executor.standing(batch))?.state === 'stopping',
+      // Whoever approved it learns why it was not merged.
+      land: (subtask) =>
+        landReviewed(run(), subtask, never).then(
+          () => void run().merged.push(subtask),
+          () => undefined,
+        ),
+    },
+    others,
+  );
 }
 
 /** The subtasks of a run that have ended. */
@@ -224,26 +271,32 @@ interface SubtaskEnds {
 }
 
 function progressOf(
-  { agents, attempts, working }: RunContext,
+  { agents, attempts, working, reviews }: RunContext,
   subtasks: readonly Subtask[],
   { completed, failed }: SubtaskEnds,
 ): RunProgress {
   const members = new Set(subtasks.map(({ seq }) => seq));
+  const isInReview = (seq: string) => reviews?.isWaiting(seq) === true;
   const whyWaiting = ({ seq, dependsOn, parallel }: Subtask): string => {
+    if (isInReview(seq)) return `${seq} for review`;
     const open = dependsOn.filter((one) => members.has(one) && !completed.has(one));
     if (open.length > 0) return `${seq} for ${open.join(', ')}`;
     const alone = [...working.values()].find(({ subtask }) => !subtask.parallel);
     const what = attempts.of(seq).length > 0 ? `${seq} to be tried again` : seq;
     if (alone !== undefined) return `${what} for ${alone.subtask.seq}, which runs alone`;
-    return parallel ? `${what} for an agent` : `${what} to run alone`;
+    if (!parallel) return `${what} to run alone`;
+    return reviews?.isFull === true ? `${what} for reviews` : `${what} for an agent`;
   };
   return {
     agentOf: (seq) => attempts.of(seq).at(-1)?.agent ?? agents.get(seq)?.[0]?.name ?? '',
+    attemptOf: (seq) => (attempts.of(seq).length < 2 ? '' : attemptText(attempts.of(seq))),
     usage: () => sumUsage(subtasks.flatMap(({ seq }) => attempts.of(seq).map(({ usage }) => usage))),
-    waiting: () =>
-      subtasks
-        .filter(({ seq }) => !completed.has(seq) && !failed.has(seq) && !working.has(seq))
-        .map(whyWaiting),
+    isInReview,
+    waiting: () => {
+      const open = subtasks.filter(({ seq }) => !completed.has(seq) && !failed.has(seq) && !working.has(seq));
+      const later = open.filter(({ seq }) => !isInReview(seq));
+      return [...open.filter(({ seq }) => isInReview(seq)), ...later].map(whyWaiting);
+    },
   };
 }
 
@@ -251,13 +304,13 @@ function openWorkspaces(
   { folder, config }: RunSetting,
   feature: string,
   denied: DeniedPaths,
-  { worktrees }: RunTerms,
+  { worktrees, branch: into }: RunTerms,
   launcher: Launcher,
 ): Promise<Workspaces> | Workspaces {
   const { project } = folder;
   if (!worktrees) return sharedWorkspaces(project);
   const { setup } = config.tasks;
-  return gitWorktrees({ project, feature, setup, denied, launcher: () => launcher });
+  return gitWorktrees({ project, feature, into, setup, denied, launcher: () => launcher });
 }
 
 /** What attempts of the last run left in the project and nobody has changed since. */

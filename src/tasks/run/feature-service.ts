@@ -1,14 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { batchNameOf, progressOf, titleOf } from '../files/feature.ts';
-import { featureStatusText, featureView } from '../files/feature-text.ts';
+import type { LogSource } from '../../batch/log-page.ts';
+import { batchNameOf, type Feature, progressOf, titleOf } from '../files/feature.ts';
+import { featureStatusText, featureView, subtaskView } from '../files/feature-text.ts';
+import { findSubtask } from '../files/subtask-reference.ts';
 import type { TaskLocation } from '../files/task-folder.ts';
 import { withCommandRunner } from '../verify/command-runner.ts';
 import { type CompletedAnswer, completedAnswer, verifyAndComplete } from '../verify/complete.ts';
+import { featureBoard } from './feature-board.ts';
 import { type RunSetting, runFeature } from './feature-run.ts';
 import { askRun, isAgentOfRun } from './mailbox.ts';
 import type { RunReport } from './report.ts';
-import { readReport } from './report-file.ts';
+import { featureUsage, readReport } from './report-file.ts';
+import { usedText } from './report-text.ts';
+import { approveWork, type ReviewDiff, rejectWork, reviewDiff } from './review.ts';
 import { type RunInput, toRunRequest } from './run-request.ts';
+import { transcriptLog } from './transcript.ts';
 
 interface CompletionRequest {
   readonly seq: string;
@@ -25,6 +31,8 @@ interface StartedRun {
 /** Another process writes its report shortly after its batch ends. */
 const REPORT_TRIES = 20;
 const REPORT_PAUSE_MS = 100;
+/** How many failed subtasks of a run are told apart before its report is written. */
+const MAX_FAILED = 1000;
 
 /** The features of a project, as MCP and HTTP clients use them. */
 export class FeatureService {
@@ -62,8 +70,44 @@ export class FeatureService {
     const { folder } = this.place;
     const feature = await folder.read(name);
     const moment = folder.moment();
-    const data = { ...featureView(feature, moment), running: await this.isRunning(name) };
-    return { text: featureStatusText(feature, moment), data };
+    const usage = await featureUsage(folder, name);
+    const data = {
+      ...featureView(feature, moment),
+      running: await this.isRunning(name),
+      usage: usage ?? null,
+    };
+    return { text: `${featureStatusText(feature, moment)}${usedText(usage)}`, data };
+  }
+
+  /** A feature with all that a person decides by. */
+  async board(name: string) {
+    const { folder } = this.place;
+    const { executor, store } = this.setting;
+    const feature = await folder.read(name);
+    const batch = batchNameOf(name);
+    const [report, running] = await Promise.all([
+      // A report that cannot be read is no reason to show nothing.
+      readReport(folder, name).catch(() => undefined),
+      this.isRunning(name),
+    ]);
+    // Until the report is written, the batch knows more.
+    const view = running ? await executor.view(batch) : undefined;
+    const failed = running ? await store.tasks(batch, { status: ['failed'], limit: MAX_FAILED }) : [];
+    const sources = {
+      moment: folder.moment(),
+      project: folder.project,
+      report,
+      running: new Map(view?.running.map((task) => [task.id, task])),
+      failed: new Map(failed.map(({ id, message }) => [id, message ?? ''])),
+    };
+    return { ...featureBoard(feature, sources), running };
+  }
+
+  /** The transcripts of a subtask's agents. */
+  async log(name: string, reference: string): Promise<LogSource> {
+    const { folder } = this.place;
+    const { seq } = findSubtask(await folder.read(name), reference);
+    return transcriptLog(folder.project, name, seq);
   }
 
   /** Checks everything and starts the agents. Throws on problems; later failures are in the report. */
@@ -122,6 +166,27 @@ export class FeatureService {
       verifyAndComplete(folder, name, completion, commands),
     );
     return completedAnswer(completed, seq, folder.moment());
+  }
+
+  /** Shows the work of a subtask that waits for review. */
+  diff(name: string, seq: string): Promise<ReviewDiff> {
+    return reviewDiff(this.place.folder, name, seq);
+  }
+
+  /** Merges work that waits for review. */
+  async approve(name: string, work: { seq: string; commit: string }, signal?: AbortSignal) {
+    const feature = await approveWork(this.setting, name, work, signal);
+    return this.reviewed(feature, work.seq);
+  }
+
+  /** Sends work back to an agent. */
+  async reject(name: string, work: { seq: string; commit: string; why: string }) {
+    return this.reviewed(await rejectWork(this.setting, name, work), work.seq);
+  }
+
+  private reviewed(feature: Feature, seq: string) {
+    const moment = this.place.folder.moment();
+    return { feature: feature.name, subtask: subtaskView(findSubtask(feature, seq), moment) };
   }
 
   /** Waits until all reports are written. Close the executor first. */

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import type { VolleyConfig } from '../../config/config.ts';
 import { notTrusted } from '../../config/trust.ts';
 import { VolleyError } from '../../core/errors.ts';
+import { listText } from '../../core/words.ts';
 import { fileFailure } from '../../tools/builtin/refusal.ts';
 import type { Feature, Subtask } from '../files/feature.ts';
 import type { TaskFolder } from '../files/task-folder.ts';
@@ -47,8 +48,21 @@ export async function planRun(
   const session = request.session === undefined ? undefined : resolve(folder.project, request.session);
   if (session !== undefined) await readable(session);
   const terms = runTermsOf(request, settings);
+  if (terms.review && selection.subtasks.length > 0) requireReviewed(feature, terms);
   requirePrograms(agents, { project: folder.project, env, worktrees: terms.worktrees });
   return { feature, selection, agents, terms, session, template };
+}
+
+/** Agents do not run far ahead of the reviewer. */
+function requireReviewed({ name, subtasks }: Feature, { maxUnreviewed }: RunTerms): void {
+  const open = subtasks.filter(({ review }) => review !== undefined).map(({ seq }) => seq);
+  if (open.length < maxUnreviewed) return;
+  const what = open.length === 1 ? '1 subtask waits' : `${open.length} subtasks wait`;
+  throw new VolleyError(
+    'SUBTASK_REFUSED',
+    `Nothing was started: ${what} for review (${listText(open)}), and at most ${maxUnreviewed} may. Approve or reject some first.`,
+    { feature: name, open },
+  );
 }
 
 /** Refuses deliverables that no agent may touch. */

@@ -4,7 +4,7 @@ import { VolleyError } from '../../core/errors.ts';
 import { codeOf, fileFailure } from '../../tools/builtin/refusal.ts';
 import { readRegularFile, replaceFileIn } from '../files/regular-file.ts';
 import type { TaskFolder } from '../files/task-folder.ts';
-import { NO_HISTORY } from './history.ts';
+import { type FeatureHistory, NO_HISTORY } from './history.ts';
 import type { RunReport } from './report.ts';
 
 const FILE = 'report.json';
@@ -38,9 +38,11 @@ export async function readReport(folder: TaskFolder, feature: string): Promise<R
       return {
         ...data,
         options: data.options ?? [],
+        branch: data.branch ?? null,
         changed_in_project: data.changed_in_project ?? [],
         tampering: data.tampering ?? [],
         history: data.history ?? NO_HISTORY,
+        statistics: { ...data.statistics, review: data.statistics.review ?? 0 },
         subtasks: data.subtasks.map((one) => ({
           ...one,
           attempt_reports: one.attempt_reports ?? [],
@@ -52,6 +54,15 @@ export async function readReport(folder: TaskFolder, feature: string): Promise<R
   }
   const message = `${path} is not a run report. Delete it; the next run writes a new one.`;
   throw new VolleyError('TASKS_UNAVAILABLE', message, { path });
+}
+
+/** What all runs of a feature used; undefined if it never ran or its report cannot be read. */
+export async function featureUsage(
+  folder: TaskFolder,
+  feature: string,
+): Promise<FeatureHistory['usage'] | undefined> {
+  const report = await readReport(folder, feature).catch(() => undefined);
+  return report?.history.usage;
 }
 
 /** The error for a feature without a report. */

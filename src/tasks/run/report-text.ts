@@ -1,11 +1,15 @@
+import type { AgentUsage } from '../../agents/adapter.ts';
 import { usageText } from '../../agents/usage.ts';
 import { oneLine } from '../../batch/text.ts';
 import { shellQuote } from '../../core/shell-quote.ts';
 import { countText, listText, spanText } from '../../core/words.ts';
+import type { AttemptReport } from './history.ts';
 import type { RunReport, SubtaskReport } from './report.ts';
 import { COMPLETED_ELSEWHERE } from './run-context.ts';
 
 const MAX_NAMED = 10;
+const MAX_COSTS = 50;
+const SHORT_HASH = 12;
 const LONGEST_LINE = 1000;
 
 /** A report as Markdown. */
@@ -80,6 +84,7 @@ function detailLines(feature: string, subtask: SubtaskReport): string[] {
       `Time: ${spanText(duration_ms)} by ${agents.join(', then ')}${many}${used === '' ? '' : `, ${used}`}`,
     );
   }
+  if (tries.length > 1) lines.push(...tries.map(attemptLine));
   if (forced !== null) lines.push(`Completed with --force, not verified: ${forced.join('; ')}`);
   if (
     subtask.status === 'completed' &&
@@ -96,7 +101,7 @@ function detailLines(feature: string, subtask: SubtaskReport): string[] {
   // The error may mention it already.
   const kept = new Map(tries.map((one) => [one.kept, one.branch]));
   for (const [folder, branch] of kept)
-    if (folder !== null && !subtask.error?.includes(folder))
+    if (folder !== null && subtask.status !== 'review' && !subtask.error?.includes(folder))
       lines.push(`Work kept in ${folder}${branch === null ? '' : ` (branch ${branch})`}`);
   const transcript = tries.findLast((one) => one.transcript !== null);
   if (subtask.status === 'failed' && transcript !== undefined)
@@ -106,11 +111,22 @@ function detailLines(feature: string, subtask: SubtaskReport): string[] {
   return lines.map((line) => `   - ${oneLine(line, LONGEST_LINE)}`);
 }
 
+/** `Attempt 1 by codex: 2 min 10 s, 14 turns, $0.42; a.ts does not exist` */
+function attemptLine({ attempt, agent, duration_ms, usage, error }: AttemptReport): string {
+  const facts = [spanText(duration_ms), usageText(usage)].filter((fact) => fact !== '').join(', ');
+  return `Attempt ${attempt} by ${agent}: ${facts}${error === null ? '' : `; ${oneLine(error, 200)}`}`;
+}
+
 function failureLines(report: RunReport): string[] {
-  const title = report.status === 'stopped' ? 'STOPPED' : 'FAILED';
-  const status = { partial: '❌ PARTIAL FAILURE', failed: '❌ FAILED', stopped: '⏸ STOPPED EARLY' };
+  const title = { stopped: 'STOPPED', review: 'Waits for Review' };
+  const status = {
+    partial: '❌ PARTIAL FAILURE',
+    failed: '❌ FAILED',
+    stopped: '⏸ STOPPED EARLY',
+    review: '◑ WAITS FOR REVIEW',
+  };
   return [
-    `## ${subject(report)} Execution ${title}`,
+    `## ${subject(report)} Execution ${title[report.status as keyof typeof title] ?? 'FAILED'}`,
     '',
     `Feature: ${report.feature}`,
     ...(report.batch === null ? [] : [`Batch: ${report.batch}`]),
@@ -132,6 +148,12 @@ function outcomeLines(feature: string, subtask: SubtaskReport): string[] {
       const text = (error ?? 'no reason given').trim().replaceAll('\n', '\n   ');
       return [`❌ Subtask ${seq} - FAILED: ${title}`, `   - ${why}${text}`, ...detailLines(feature, subtask)];
     }
+    case 'review':
+      return [
+        `◑ Subtask ${seq} - Waits for review: ${title}`,
+        ...(error === null ? [] : [`   - ${oneLine(error, LONGEST_LINE)}`]),
+        ...detailLines(feature, subtask),
+      ];
     case 'skipped':
       return [
         `⏭ Subtask ${seq} - Skipped because ${cause === null ? 'a dependency' : `subtask ${cause}`} did not complete: ${title}`,
@@ -164,13 +186,15 @@ function doneBefore({ done_before: done, explicit }: RunReport): string[] {
 }
 
 function statisticLines({ statistics, duration_ms, batch, explicit, history }: RunReport): string[] {
-  const { total, completed, failed, skipped, left, success_rate, attempts, work_ms, usage } = statistics;
+  const { total, completed, failed, skipped, left, review, success_rate, attempts, work_ms, usage } =
+    statistics;
   const used = usageText(usage);
   return [
     `### ${batch !== null || explicit ? 'Batch' : 'Feature'} Statistics:`,
     `- Total tasks: ${total}`,
     `- Completed: ${completed}`,
     `- Failed: ${failed}`,
+    ...(review > 0 ? [`- Waiting for review: ${review}`] : []),
     ...(skipped > 0 ? [`- Skipped: ${skipped}`] : []),
     ...(left > 0 ? [`- Not done: ${left}`] : []),
     `- Success rate: ${success_rate}%`,
@@ -180,14 +204,38 @@ function statisticLines({ statistics, duration_ms, batch, explicit, history }: R
   ];
 }
 
-/** What all runs together used, if there were several. */
-function historyLines({ runs, usage }: RunReport['history']): string[] {
+/** What all runs together used, as far as agents report it. */
+function historyLines({ runs, attempts, usage }: RunReport['history']): string[] {
   const total = usageText(usage.total);
-  if (runs.length < 2 || total === '') return [];
-  const agents = Object.entries(usage.by_agent).map(
-    ([agent, used]) => `${agent} ${usageText(used) || 'unknown'}`,
-  );
-  return [`- Used in all ${runs.length} runs: ${total}${agents.length < 2 ? '' : ` (${agents.join('; ')})`}`];
+  if (total === '') return [];
+  const parts = (name: string, of: Readonly<Record<string, AgentUsage>>) => {
+    const known = Object.entries(of)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, used]) => `${key}: ${usageText(used) || 'unknown'}`);
+    if (known.length < 2) return [];
+    const more = known.length - MAX_COSTS;
+    return [
+      `- By ${name}:`,
+      ...known.slice(0, MAX_COSTS).map((line) => `  - ${line}`),
+      ...(more > 0 ? [`  - … and ${more} more in report.json`] : []),
+    ];
+  };
+  const details = [...parts('agent', usage.by_agent), ...parts('subtask', usage.by_subtask)];
+  if (runs.length === 1 && details.length === 0) return [];
+  return [
+    '',
+    `### Used in ${runs.length === 1 ? 'this run' : `all ${runs.length} runs`}:`,
+    ...(runs.length === 1 ? [] : [`- Total: ${total}, in ${countText(attempts.length, 'attempt')}`]),
+    ...details,
+  ];
+}
+
+/** What all runs used, as lines below the status of a feature. */
+export function usedText(usage: RunReport['history']['usage'] | undefined): string {
+  const total = usage === undefined ? '' : usageText(usage.total);
+  if (usage === undefined || total === '') return '';
+  const agents = Object.entries(usage.by_agent).map(([agent, used]) => `${agent} ${usageText(used)}`);
+  return `\n\n  Used in all runs: ${total}${agents.length < 2 ? '' : ` (${agents.join('; ')})`}`;
 }
 
 function nextLines(report: RunReport): string[] {
@@ -202,11 +250,12 @@ function nextLines(report: RunReport): string[] {
     if (next.batch !== null && next.depends_on.length > 0)
       lines.push(`Batch ${next.batch} depends on: ${next.depends_on.join(', ')} (all now satisfied).`);
     if (next.batch !== null) lines.push(`Run it with: ${runText(report, `--batch ${next.batch}`)}`);
-  } else lines.push(...continueLines(report));
-  if (report.subtasks.some(({ kept }) => kept !== null))
+  } else lines.push(...reviewLines(report), ...continueLines(report));
+  if (report.subtasks.some(({ kept, status }) => kept !== null && status !== 'review'))
     lines.push(
       `Some worktrees were kept. List them with: volley tasks worktrees ${shellQuote(feature)} (add --remove to remove them)`,
     );
+  if (report.branch !== null) lines.push(...branchLines(report.branch));
   const { changed_in_project: changed } = report;
   if (changed.length > 0)
     lines.push(
@@ -223,8 +272,31 @@ function readyText({ next }: RunReport): string {
   return batch === null ? `Ready: ${what}.` : `Ready to proceed to Batch ${batch} (${what}).`;
 }
 
+function branchLines({ name, commits }: NonNullable<RunReport['branch']>): string[] {
+  return [
+    `The work is on the branch ${name}, which is not checked out; your files are as they were. Its commits:`,
+    ...commits.map(({ commit, subject }) => `- ${commit.slice(0, SHORT_HASH)} ${oneLine(subject, 100)}`),
+    `To use it: git merge ${shellQuote(name)}`,
+  ];
+}
+
+/** How to review what waits. */
+function reviewLines({ feature, subtasks }: RunReport): string[] {
+  const open = subtasks.filter(({ status }) => status === 'review').map(({ seq }) => seq);
+  if (open.length === 0) return [];
+  const of = `${shellQuote(feature)} ${open[0]}`;
+  return [
+    `${open.length === 1 ? 'Subtask' : 'Subtasks'} ${listText(open.slice(0, MAX_NAMED), open.length)} ${open.length === 1 ? 'waits' : 'wait'} for your review:`,
+    `- See the work: volley tasks diff ${of}`,
+    `- Merge it: volley tasks approve ${of}`,
+    `- Send it back: volley tasks reject ${of} "why"`,
+  ];
+}
+
 function continueLines(report: RunReport): string[] {
   const { batch, explicit, subtasks } = report;
+  // All that is left is to review it.
+  if (subtasks.every(({ status }) => status === 'completed' || status === 'review')) return [];
   const failed = subtasks.filter((one) => one.status === 'failed').map(({ seq }) => seq);
   const which =
     batch === null ? `--subtasks ${subtasks.map(({ seq }) => seq).join(',')}` : `--batch ${batch}`;
@@ -234,6 +306,7 @@ function continueLines(report: RunReport): string[] {
     failed.length === 0
       ? []
       : [`Recommendation: fix ${failed.length === 1 ? 'subtask' : 'subtasks'} ${listText(failed)}${before}.`];
+  if (report.status === 'review') return [`Then continue with: ${again}`];
   return [...fix, `Completed subtasks are kept. Run the rest again with: ${again}`];
 }
 

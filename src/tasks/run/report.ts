@@ -19,8 +19,11 @@ import type { Selection } from './selection.ts';
 export interface SubtaskReport {
   readonly seq: string;
   readonly title: string;
-  /** `left` means not started or interrupted; the next run continues with it. */
-  readonly status: 'completed' | 'failed' | 'skipped' | 'left';
+  /**
+   * `review` means that its verified work waits until someone approves it; `left` that it was not started or was
+   * interrupted, and the next run continues with it.
+   */
+  readonly status: 'completed' | 'review' | 'failed' | 'skipped' | 'left';
   readonly agent: string | null;
   /** Why it failed: `error`, `timeout`, `stalled`, `crashed`, `budget`. */
   readonly reason: string | null;
@@ -51,15 +54,25 @@ export interface SubtaskReport {
   readonly usage: AgentUsage;
 }
 
+/** A branch with a commit for each subtask. */
+export interface BranchReport {
+  readonly name: string;
+  /** What the checked-out branch does not have, oldest first. */
+  readonly commits: readonly { readonly commit: string; readonly subject: string }[];
+}
+
 /** The report of a run, as stored next to the task files. */
 export interface RunReport {
   readonly feature: string;
   readonly name: string;
-  readonly status: 'completed' | 'partial' | 'failed' | 'stopped' | 'nothing';
+  /** `review` means that nothing failed, and the rest waits for review. */
+  readonly status: 'completed' | 'review' | 'partial' | 'failed' | 'stopped' | 'nothing';
   /** The number of the batch, if one was requested. */
   readonly batch: number | null;
   readonly explicit: boolean;
   readonly worktrees: boolean;
+  /** The branch that got the work, if it is not the one that is checked out. */
+  readonly branch: BranchReport | null;
   /** The command line options that repeat the run for other subtasks. */
   readonly options: readonly string[];
   readonly started_at: string;
@@ -82,6 +95,7 @@ export interface RunReport {
     readonly failed: number;
     readonly skipped: number;
     readonly left: number;
+    readonly review: number;
     /** In percent. */
     readonly success_rate: number;
     readonly attempts: number;
@@ -106,6 +120,7 @@ interface RunFacts {
   readonly selection: Selection;
   readonly attempts: AttemptLog;
   readonly worktrees: boolean;
+  readonly branch: BranchReport | undefined;
   readonly options: readonly string[];
   readonly startedAt: number;
   /** Changes in the project itself while agents worked in worktrees. */
@@ -125,7 +140,8 @@ export function buildReport(facts: RunFacts): RunReport {
   const subtasks = selection.subtasks.map((subtask) => subtaskReport(facts, subtask));
   const count = (status: SubtaskReport['status']) => subtasks.filter((one) => one.status === status).length;
   const [completed, failed] = [count('completed'), count('failed')];
-  const status = statusOf(subtasks.length, completed, failed);
+  const review = count('review');
+  const status = statusOf(subtasks.length, completed, failed, review);
   const [started_at, ended_at] = [isoTime(startedAt), isoTime(moment.now)];
   const usage = sumUsage(subtasks.map((one) => one.usage));
   const seqsOf = (status: SubtaskReport['status']) =>
@@ -145,6 +161,7 @@ export function buildReport(facts: RunFacts): RunReport {
     batch: selection.batch ?? null,
     explicit: selection.isExplicit,
     worktrees: facts.worktrees,
+    branch: facts.branch ?? null,
     options: facts.options,
     started_at,
     ended_at,
@@ -166,6 +183,7 @@ export function buildReport(facts: RunFacts): RunReport {
       failed,
       skipped: count('skipped'),
       left: count('left'),
+      review,
       success_rate: subtasks.length === 0 ? 100 : Math.floor((100 * completed) / subtasks.length),
       attempts: sum(subtasks.map(({ attempts }) => attempts)),
       work_ms: sum(subtasks.map(({ duration_ms }) => duration_ms)),
@@ -175,10 +193,10 @@ export function buildReport(facts: RunFacts): RunReport {
   };
 }
 
-function statusOf(total: number, completed: number, failed: number): RunReport['status'] {
+function statusOf(total: number, completed: number, failed: number, review: number): RunReport['status'] {
   if (total === 0) return 'nothing';
   if (completed === total) return 'completed';
-  if (failed === 0) return 'stopped';
+  if (failed === 0) return review > 0 ? 'review' : 'stopped';
   return completed === 0 ? 'failed' : 'partial';
 }
 
@@ -200,9 +218,9 @@ function subtaskReport(
     reason: isFailed ? (task?.reason ?? 'error') : null,
     error: status === 'completed' ? null : (task?.message ?? last?.error ?? null),
     skipped_because: status === 'skipped' ? (task?.cause ?? null) : null,
-    summary: status === 'completed' ? (now?.completionSummary ?? null) : null,
+    summary: (status === 'completed' ? now?.completionSummary : now?.review?.summary) ?? null,
     deliverables,
-    verified: status === 'completed' && (last?.evidence.length ?? 0) > 0,
+    verified: (status === 'completed' || status === 'review') && (last?.evidence.length ?? 0) > 0,
     evidence: last?.evidence ?? [],
     word: last?.lastMessage ?? null,
     discrepancy: last?.discrepancy ?? null,
@@ -223,6 +241,7 @@ function subtaskReport(
 /** The task files decide; the batch task says why a subtask is not done. */
 function reportedStatus(now: Subtask | undefined, task: TaskRecord | undefined): SubtaskReport['status'] {
   if (now?.status === 'completed') return 'completed';
+  if (now?.review !== undefined) return 'review';
   if (task?.status === 'failed' || task?.status === 'completed') return 'failed';
   return task?.status === 'skipped' ? 'skipped' : 'left';
 }

@@ -10,6 +10,7 @@ import type { Evidence } from '../verify/verify.ts';
 import type { DeniedPaths } from '../workspace/denied-paths.ts';
 import type { Workspace, Workspaces } from '../workspace/workspace.ts';
 import type { AgentPlan } from './choose-agents.ts';
+import type { ReviewDesk } from './review-desk.ts';
 import type { RunTerms } from './run-request.ts';
 import type { TamperGuard } from './tamper-guard.ts';
 
@@ -38,6 +39,8 @@ export interface RunContext {
   readonly working: WorkingSubtasks;
   /** The subtasks that this run merged into the project, in order. */
   readonly merged: Subtask[];
+  /** Set if verified work waits for review. */
+  readonly reviews: ReviewDesk | undefined;
   /** Worktrees of failed attempts, for the next attempt at the same subtask. */
   readonly left: Map<string, Workspace[]>;
   /** The environment of agents. */
@@ -96,6 +99,12 @@ export interface SubtaskAttempt {
   isRepair: boolean;
   /** Whether a limit of the agent, or an outage, ended it. Such attempts do not count. */
   isRefused: boolean;
+  /** When its verified work was handed over for review. */
+  inReviewSince: number | undefined;
+  /** Whether a person rejected its work. Such attempts are not counted as retries. */
+  isRejected: boolean;
+  /** Whether its work still waited for review when the run ended. */
+  isLeftInReview: boolean;
   /** The commit of its work, if that does not fit the project and another attempt may repair it. */
   repairable: string | undefined;
   /** How many subtasks of this run were merged when its worktree was made. */
@@ -139,6 +148,9 @@ export class AttemptLog {
       isActive: false,
       isRepair: false,
       isRefused: false,
+      inReviewSince: undefined,
+      isRejected: false,
+      isLeftInReview: false,
       repairable: undefined,
       mergedBefore: 0,
       transcript: undefined,

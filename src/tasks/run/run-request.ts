@@ -22,6 +22,11 @@ export interface RunRequest {
   /** Whether subtasks that may write the same files run one after another instead of being refused. */
   readonly serialize?: boolean | undefined;
   readonly worktrees?: boolean | undefined;
+  /** Whether verified work waits for approval. */
+  readonly review?: boolean | undefined;
+  readonly maxUnreviewed?: number | undefined;
+  /** The branch that gets the work, with a commit for each subtask. Default: the one that is checked out. */
+  readonly branch?: string | undefined;
   readonly maxConcurrent?: number | undefined;
   readonly maxRetries?: number | undefined;
   readonly timeoutMs?: number | undefined;
@@ -37,22 +42,32 @@ export interface RunTerms {
   readonly stallMs: number;
   readonly budget: TaskBudget;
   readonly worktrees: boolean;
+  readonly review: boolean;
+  readonly maxUnreviewed: number;
+  readonly branch: string | undefined;
 }
 
 export function runTermsOf(request: RunRequest, settings: TaskSettings): RunTerms {
+  const review = request.review ?? settings.review;
+  const { branch } = request;
+  if ((review || branch !== undefined) && request.worktrees === false)
+    throw new VolleyError('INVALID_VALUE', 'A review or another branch needs worktrees.');
   return {
     maxConcurrent: request.maxConcurrent ?? settings.maxConcurrent,
     maxRetries: request.maxRetries ?? settings.maxRetries,
     timeoutMs: request.timeoutMs ?? settings.timeoutMs,
     stallMs: request.stallMs ?? settings.stallMs,
     budget: { ...settings.budget, ...request.budget },
-    worktrees: request.worktrees ?? settings.worktrees,
+    worktrees: review || branch !== undefined || (request.worktrees ?? settings.worktrees),
+    review,
+    branch,
+    maxUnreviewed: request.maxUnreviewed ?? settings.maxUnreviewed,
   };
 }
 
 /** The command line options that repeat a request for other subtasks. Settings of volley.toml are left out. */
 export function runOptions(request: RunRequest, settings: { readonly budget: TaskBudget }): string[] {
-  const { worktrees, timeoutMs, stallMs, budget = {} } = request;
+  const { worktrees, review, timeoutMs, stallMs, budget = {} } = request;
   const option = (name: string, value: string | number | undefined) =>
     value === undefined ? [] : [name, shellQuote(String(value))];
   const seconds = (ms: number | undefined) => (ms === undefined ? undefined : ms / 1000);
@@ -64,6 +79,9 @@ export function runOptions(request: RunRequest, settings: { readonly budget: Tas
     ...(request.waves === true ? ['--waves'] : []),
     ...(request.serialize === true ? ['--serialize'] : []),
     ...(worktrees === undefined ? [] : [worktrees ? '--worktrees' : '--no-worktrees']),
+    ...(review === undefined ? [] : [review ? '--review' : '--no-review']),
+    ...option('--branch', request.branch),
+    ...option('--max-unreviewed', request.maxUnreviewed),
     ...option('--max-concurrent', request.maxConcurrent),
     ...option('--max-retries', request.maxRetries),
     ...option('--timeout', seconds(timeoutMs)),
@@ -106,6 +124,17 @@ export const RUN_INPUT = z.strictObject({
     .optional()
     .describe('Run subtasks that may write the same files one after another instead of refusing.'),
   worktrees: z.literal(true).optional().describe('Run each agent in its own git worktree.'),
+  review: z
+    .literal(true)
+    .optional()
+    .describe('Verified work waits until a person approves it. Turns on worktrees.'),
+  max_unreviewed: z
+    .number()
+    .int()
+    .min(1)
+    .max(1000)
+    .optional()
+    .describe('With review: maximum subtasks in work or waiting for review.'),
   max_concurrent: z.number().int().min(1).max(1000).optional().describe('Maximum agents at once.'),
   max_retries: z.number().int().min(0).max(100).optional().describe('Attempts after the first.'),
   timeout: seconds.optional().describe('Seconds per attempt.'),
@@ -124,7 +153,8 @@ export type RunInput = z.output<typeof RUN_INPUT>;
 
 /** Converts the input of a program or model, within the limits of the configuration. */
 export function toRunRequest(feature: string, input: RunInput, { budget }: TaskSettings): RunRequest {
-  const { max_concurrent: maxConcurrent, max_retries: maxRetries, timeout, stall, ...same } = input;
+  const { max_concurrent: maxConcurrent, max_retries: maxRetries, timeout, stall, ...others } = input;
+  const { max_unreviewed: maxUnreviewed, ...same } = others;
   const { session } = input;
   const problem = session === undefined ? undefined : projectPathProblem(session);
   if (problem !== undefined) {
@@ -134,6 +164,7 @@ export function toRunRequest(feature: string, input: RunInput, { budget }: TaskS
   return {
     ...same,
     feature,
+    maxUnreviewed,
     maxConcurrent,
     maxRetries,
     timeoutMs: timeout && timeout * 1000,

@@ -79,7 +79,8 @@ function wholeFeature(feature: Feature, { serialize = false }: RunRequest, momen
     const status = effectiveStatus(subtask, moment);
     if (status === 'blocked')
       leftOut.set(subtask.seq, `it is blocked (${subtask.blockedReason ?? 'no reason given'})`);
-    if (status === 'in_progress')
+    if (subtask.review !== undefined) leftOut.set(subtask.seq, 'its work waits for review');
+    else if (status === 'in_progress')
       leftOut.set(subtask.seq, `${subtask.claim?.agent ?? subtask.agentId ?? 'someone'} is working on it`);
   }
   for (let before = -1; before !== leftOut.size; ) {

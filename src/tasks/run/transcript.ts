@@ -4,9 +4,11 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AgentEvent, AgentUsage } from '../../agents/adapter.ts';
 import { usageText } from '../../agents/usage.ts';
+import type { LogSource } from '../../batch/log-page.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { printableLine, printableText } from '../../core/printable-text.ts';
 import { livesAsSeenBy, ownIdentity, type ProcessIdentity } from '../../store/process-identity.ts';
+import type { OutputLine } from '../../store/records.ts';
 import { isoTime } from '../files/readiness.ts';
 
 /** A line of a transcript: what the agent of an attempt said or did, or what Volley did with its work. */
@@ -63,6 +65,8 @@ export class TranscriptWriter {
   private constructor(
     private readonly file: number | undefined,
     private readonly redact: (text: string) => string,
+    /** The log of the task, which has the same. */
+    private readonly log: (text: string) => void,
   ) {}
 
   /** Failing to keep a transcript is no reason to fail the work. */
@@ -72,6 +76,7 @@ export class TranscriptWriter {
     seq: string,
     attempt: number,
     redact: (text: string) => string,
+    log: (text: string) => void = () => undefined,
   ): Promise<TranscriptWriter> {
     try {
       const folder = join(project, FOLDER, feature, seq);
@@ -84,9 +89,9 @@ export class TranscriptWriter {
         await rm(join(project, transcriptPath(feature, seq, one)), { force: true });
       const { O_WRONLY, O_CREAT, O_EXCL, O_APPEND } = constants;
       const path = join(project, transcriptPath(feature, seq, attempt));
-      return new TranscriptWriter(openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND, 0o600), redact);
+      return new TranscriptWriter(openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND, 0o600), redact, log);
     } catch {
-      return new TranscriptWriter(undefined, redact);
+      return new TranscriptWriter(undefined, redact, log);
     }
   }
 
@@ -96,6 +101,7 @@ export class TranscriptWriter {
   }
 
   add(event: TranscriptEvent): void {
+    this.log(eventText(event));
     if (this.file === undefined || (this.isFull && event.type !== 'end')) return;
     const line = this.lineOf(event);
     if (event.type !== 'end' && this.bytes + line.length > MAX_BYTES) {
@@ -191,33 +197,137 @@ function parsedLine(line: string): TranscriptLine | undefined {
 /** A line for people. It is safe for a terminal, whatever the agent wrote. */
 export function transcriptText(line: TranscriptLine): string {
   const time = printableLine(line.at.slice(11, 19));
-  const shown = (text: unknown, indent = '           ') =>
+  return `${time}  ${eventText(line).replaceAll('\n', '\n          ')}`;
+}
+
+/** What happened, for people: a sign of what it is, and the text, whose further lines are indented. */
+function eventText(event: TranscriptEvent): string {
+  const shown = (text: unknown, indent = '  ') =>
     printableText(typeof text === 'string' ? text : '')
       .trimEnd()
       .replaceAll('\n', `\n${indent}`);
-  switch (line.type) {
+  switch (event.type) {
     case 'start':
-      return `${time}  ▶ attempt ${Number(line.attempt)} by ${printableLine(String(line.agent))} in ${printableLine(String(line.folder))}`;
+      return `▶ attempt ${Number(event.attempt)} by ${printableLine(String(event.agent))} in ${printableLine(String(event.folder))}`;
     case 'prompt':
-      return `${time}  > ${shown(line.text)}`;
+      return `> ${shown(event.text)}`;
     case 'text':
     case 'raw':
-      return `${time}    ${shown(line.text, '            ')}`;
+      return `  ${shown(event.text)}`;
     case 'tool':
-      return `${time}  $ ${shown(line.name)}${line.detail === undefined ? '' : ` ${shown(line.detail)}`}`;
+      return `$ ${shown(event.name)}${event.detail === undefined ? '' : ` ${shown(event.detail)}`}`;
     case 'output':
-      return `${time}  ${line.ok ? '│' : '✗'} ${shown(line.text, '          │ ')}`;
+      return `${event.ok ? '│' : '✗'} ${shown(event.text, '│ ')}`;
     case 'stderr':
-      return `${time}  ! ${shown(line.text)}`;
+      return `! ${shown(event.text)}`;
     case 'note':
-      return `${time}  · ${shown(line.text)}`;
+      return `· ${shown(event.text)}`;
     case 'usage':
-      return `${time}  · ${usageText(line)}`;
+      return `· ${usageText(event)}`;
     case 'result':
-      return `${time}  ${line.ok ? '=' : '✗'} ${shown(line.text)}`;
+      return `${event.ok ? '=' : '✗'} ${shown(event.text)}`;
     case 'end':
-      return `${time}  ${line.ok ? '✓' : '✗'} ${shown(line.text)}`;
+      return `${event.ok ? '✓' : '✗'} ${shown(event.text)}`;
     default:
       return '';
   }
+}
+
+/** How far a transcript was read, and where some of its lines begin. */
+interface TranscriptIndex {
+  lines: number;
+  bytes: number;
+  /** The number of a line, and the byte at which its event begins. */
+  readonly marks: { readonly line: number; readonly byte: number }[];
+}
+
+/** Indexes of transcripts that were read lately, by path. */
+const indexes = new Map<string, TranscriptIndex>();
+const MAX_INDEXES = 32;
+const BYTES_PER_MARK = 256 * 1024;
+const LINES_PER_READ = 2000;
+
+/** The transcripts of a subtask as logs: each event is one line or several. */
+export function transcriptLog(project: string, feature: string, seq: string): LogSource {
+  const pathOf = (attempt: number) => join(project, transcriptPath(feature, seq, attempt));
+  return {
+    name: `Subtask ${seq} of ${feature}`,
+    attempts: async () => transcribedAttempts(project, feature, seq),
+    extent: async (attempt) => ({ firstLine: 0, endLine: (await indexOf(pathOf(attempt))).lines }),
+    read: async (attempt, fromLine) => {
+      const path = pathOf(attempt);
+      const { marks, lines: known } = await indexOf(path);
+      const mark = marks.findLast(({ line }) => line <= fromLine) ?? { line: 0, byte: 0 };
+      const lines: OutputLine[] = [];
+      let at = mark.line;
+      for await (const { text } of eventLines(path, mark.byte)) {
+        const event = parsedLine(text);
+        for (const one of event === undefined ? [] : linesOf(event)) {
+          if (at >= fromLine && at < known) lines.push(one);
+          at++;
+        }
+        if (lines.length >= LINES_PER_READ || at >= known) break;
+      }
+      return lines.length === 0 ? undefined : { firstLine: fromLine, lines };
+    },
+  };
+}
+
+/** Reads what was written since the last time. */
+async function indexOf(path: string): Promise<TranscriptIndex> {
+  const index = indexes.get(path) ?? { lines: 0, bytes: 0, marks: [] };
+  indexes.delete(path);
+  indexes.set(path, index);
+  for (const [oldest] of indexes) {
+    if (indexes.size <= MAX_INDEXES) break;
+    indexes.delete(oldest);
+  }
+  for await (const { text, byte, end } of eventLines(path, index.bytes)) {
+    // Another reader may have been here meanwhile.
+    if (byte < index.bytes) continue;
+    if (byte >= (index.marks.at(-1)?.byte ?? -BYTES_PER_MARK) + BYTES_PER_MARK)
+      index.marks.push({ line: index.lines, byte });
+    const event = parsedLine(text);
+    index.lines += event === undefined ? 0 : linesOf(event).length;
+    index.bytes = end;
+  }
+  return index;
+}
+
+/** The whole lines of a file from a byte on, which must be the start of one. */
+async function* eventLines(
+  path: string,
+  from: number,
+): AsyncGenerator<{ readonly text: string; readonly byte: number; readonly end: number }, void, undefined> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    if (!(await file.stat()).isFile()) return;
+    const buffer = Buffer.alloc(CHUNK_BYTES);
+    let rest = Buffer.alloc(0);
+    for (let byte = from; ; ) {
+      const { bytesRead } = await file.read(buffer, 0, buffer.length, byte + rest.length);
+      if (bytesRead === 0) return;
+      const bytes = Buffer.concat([rest, buffer.subarray(0, bytesRead)]);
+      let start = 0;
+      for (let end = bytes.indexOf(10) + 1; end > 0; end = bytes.indexOf(10, start) + 1) {
+        yield { text: bytes.toString('utf8', start, end - 1), byte: byte + start, end: byte + end };
+        start = end;
+      }
+      rest = Buffer.from(bytes.subarray(start));
+      byte += start;
+      // No line of ours is longer than what its texts may have; the rest of a longer one is not ours.
+      if (rest.length > MAX_BYTES) return;
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+function linesOf(event: TranscriptLine): OutputLine[] {
+  const at = Date.parse(event.at);
+  const stream = event.type === 'stderr' ? 'stderr' : 'log';
+  // The stream says already that it is an error.
+  const text = stream === 'stderr' ? eventText(event).slice(2) : eventText(event);
+  const lines = text.split('\n');
+  return lines.map((text) => ({ at: Number.isNaN(at) ? 0 : at, stream, text }));
 }

@@ -13,6 +13,8 @@ const MAX_CHECKS = 5;
 /** Work to merge into the project. */
 interface MergeRequest {
   readonly commit: string;
+  /** The attempt's own branch. */
+  readonly branch: string;
   readonly message: string;
   /** Prepares a new folder for checks. */
   prepare(folder: string, signal: AbortSignal): Promise<void>;
@@ -37,6 +39,8 @@ export class MergeQueue {
     private readonly repository: Repository,
     /** The path of the separate worktree. */
     private readonly root: string,
+    /** The tip of the branch, if only this queue moves it. */
+    private tip?: string,
   ) {}
 
   /** Removes leftovers of a crash. */
@@ -58,7 +62,7 @@ export class MergeQueue {
       try {
         const problem = await this.problemOf(request, candidate, guard!);
         if (problem !== undefined) return { ...failure(problem), repairable: request.commit };
-        const delivery = await this.repository.exclusive(() => this.moveTo(candidate, guard!));
+        const delivery = await this.repository.exclusive(() => this.moveTo(request, candidate, guard!));
         if (delivery !== undefined) return delivery;
       } finally {
         // A failed cleanup is no reason to refuse the merge.
@@ -70,18 +74,20 @@ export class MergeQueue {
   }
 
   private async mergeOrPrepare(
-    { commit, message }: MergeRequest,
+    request: MergeRequest,
     guard: DeliveryGuard | undefined,
   ): Promise<Delivery | Candidate> {
+    const { commit, message } = request;
     const { repository } = this;
     await guard?.confirm();
     if (await isMerged(repository, commit)) return { ok: true };
-    const obstacle = await obstacleToMerging(repository);
+    const obstacle = await this.obstacle();
     if (obstacle !== undefined) return failure(obstacle);
     const target = await repository.head();
     // Then it was verified together with everything the project has.
     const isKnown = await repository.git.isAncestor(target, commit);
     const check = isKnown && guard?.isNewTogether !== true ? undefined : guard?.recheck();
+    if (check === undefined && repository.isApart) return this.squashMerged(request, target, isKnown);
     if (check === undefined) return mergeWork(repository, commit, message);
     guard?.signal.throwIfAborted();
     try {
@@ -92,6 +98,46 @@ export class MergeQueue {
         `it could not be merged with ${repository.branchName} for checking: ${reasonText(error)}`,
       );
     }
+  }
+
+  /** Why nothing can be merged now. */
+  private async obstacle(): Promise<string | undefined> {
+    const { repository, tip } = this;
+    if (!repository.isApart) return obstacleToMerging(repository);
+    const { branchName } = repository;
+    const place = await repository.checkedOutAt();
+    if (place !== '') return `${branchName} is checked out in ${place}`;
+    return (await repository.head()) === tip ? undefined : `${branchName} was moved by someone else`;
+  }
+
+  private async squashMerged(request: MergeRequest, target: string, isKnown: boolean): Promise<Delivery> {
+    if (isKnown) return this.squash(request, target, request.commit);
+    const merged = await this.merge(target, request.commit, request.message);
+    if (!merged.ok) return merged;
+    const delivery = await this.squash(request, target, merged.commit);
+    await removeWorktreeFolder(this.repository.git, this.root);
+    return delivery;
+  }
+
+  /**
+   * Adds the content of a commit to the branch as one commit. The attempt's own branch moves there, too, so that it counts
+   * as merged.
+   */
+  private async squash(
+    { branch: own, commit, message }: MergeRequest,
+    target: string,
+    content: string,
+  ): Promise<Delivery> {
+    const { git, branch } = this.repository;
+    const tree = (await git.ask(['rev-parse', '--verify', '-q', `${content}^{tree}`])).trim();
+    const added = (
+      await git.ask(['commit-tree', tree, '-p', target, '-F', '-'], `${message.trim()}\n`)
+    ).trim();
+    const lines = [`update ${branch} ${added} ${target}`, `update refs/heads/${own} ${added} ${commit}`];
+    const moved = await git.run(['update-ref', '--stdin'], `${lines.join('\n')}\n`);
+    if (moved.exitCode !== 0) return failure(`git could not add it: ${gitFailureText(moved)}`);
+    this.tip = added;
+    return { ok: true };
   }
 
   /** Merges in the separate worktree. */
@@ -130,13 +176,17 @@ export class MergeQueue {
   }
 
   /** Undefined if the project changed meanwhile. */
-  private async moveTo({ target, commit }: Candidate, guard: DeliveryGuard): Promise<Delivery | undefined> {
+  private async moveTo(
+    request: MergeRequest,
+    { target, commit }: Candidate,
+    guard: DeliveryGuard,
+  ): Promise<Delivery | undefined> {
     const { repository } = this;
-    const obstacle = await obstacleToMerging(repository);
+    const obstacle = await this.obstacle();
     if (obstacle !== undefined) return failure(obstacle);
     if ((await repository.head()) !== target) return undefined;
     await guard.confirm();
-    return fastForward(repository, commit);
+    return repository.isApart ? this.squash(request, target, commit) : fastForward(repository, commit);
   }
 }
 

@@ -25,11 +25,17 @@ export class Repository {
     private readonly lockFolder: string,
     /** A file with the commit that is being merged. */
     readonly mergeMark: string,
+    /** Whether the branch is not checked out: then it gets one commit for each merge, and the checkout is untouched. */
+    readonly isApart = false,
   ) {}
 
-  /** Checks that worktrees can be used, and aborts a merge of ours that a crash interrupted. */
-  static async open(project: string): Promise<Repository> {
+  /**
+   * Checks that worktrees can be used, and aborts a merge of ours that a crash interrupted. With the name of a branch, work
+   * is merged into that one, which begins at the current commit if it does not exist.
+   */
+  static async open(project: string, into?: string): Promise<Repository> {
     const repository = await Repository.find(project);
+    if (into !== undefined) return repository.apart(into);
     const { git, prefix, mergeMark } = repository;
     if ((await branchOf(git)) === undefined)
       throw refused(git.folder, 'no branch is checked out. Check out a branch');
@@ -53,6 +59,27 @@ export class Repository {
     await mkdir(lockFolder, { recursive: true });
     const mergeMark = join(gitFoldersOf(root)?.own ?? common, 'volley-merge');
     return new Repository(git, prefix, branch, lockFolder, mergeMark);
+  }
+
+  private async apart(name: string): Promise<Repository> {
+    const { git, prefix, lockFolder, mergeMark } = this;
+    const branch = `refs/heads/${name}`;
+    const isValid = !name.startsWith('-') && (await git.succeeds(['check-ref-format', branch]));
+    if (!isValid || branch.startsWith(BRANCHES))
+      throw new VolleyError('INVALID_VALUE', `${JSON.stringify(name)} cannot be the name of the branch.`);
+    const repository = new Repository(git, prefix, branch, lockFolder, mergeMark, true);
+    await repository.exclusive(async () => {
+      const place = await repository.checkedOutAt();
+      if (place !== '')
+        throw refused(git.folder, `${name} is checked out in ${place}. Choose another branch`);
+      if ((await git.resolve(branch)) === undefined) await git.ask(['update-ref', branch, 'HEAD', '']);
+    });
+    return repository;
+  }
+
+  /** The worktree that has the branch checked out; empty if none has. */
+  async checkedOutAt(): Promise<string> {
+    return (await this.git.ask(['for-each-ref', '--format=%(worktreepath)', this.branch])).trim();
   }
 
   /** Serializes changes, also between processes, since git refuses many concurrent operations. */

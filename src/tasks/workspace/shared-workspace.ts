@@ -1,3 +1,4 @@
+import { VolleyError } from '../../core/errors.ts';
 import { patternMatcher } from '../plan/deliverables.ts';
 import { ChangeTracker, type TreeState } from './change-tracker.ts';
 import { isVolleyPath } from './repository.ts';
@@ -21,6 +22,9 @@ export function sharedWorkspaces(folder: string): Workspaces {
     // Nothing needs to be merged.
     leftover: async () => undefined,
     changedInProject: async () => [],
+    reopen: async () => undefined,
+    land: () => Promise.reject(noBranches()),
+    discard: async () => undefined,
     open: async ({ deliverables }, signal) => {
       const worker: Worker = { isOwn: patternMatcher(deliverables), concurrent: new Set(working) };
       for (const other of working) other.concurrent.add(worker);
@@ -35,6 +39,10 @@ export function sharedWorkspaces(folder: string): Workspaces {
       }
     },
   };
+}
+
+function noBranches(): VolleyError {
+  return new VolleyError('INTERNAL', 'Only worktrees have branches.');
 }
 
 function workspaceOf(
@@ -53,6 +61,7 @@ function workspaceOf(
       const changed = await tracker.changes(start, await tracker.inspect());
       return changed.filter((path) => !isAnothers(path));
     },
+    save: () => Promise.reject(noBranches()),
     deliver: async (_, guard) => {
       await guard?.confirm();
       return { ok: true };

@@ -104,7 +104,8 @@ class Walk {
   }
 
   private note(entry: Dirent, path: string): void {
-    const file = join(this.root, path);
+    // Not joined: it is normal already, and this happens for every file.
+    const file = `${this.root}/${path}`;
     const stats = lstatIfAny(file);
     // Gone meanwhile. Names that are not valid text cannot be looked up, but must count.
     if (stats === undefined && !path.includes('\ufffd')) return;

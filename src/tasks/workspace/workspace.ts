@@ -1,17 +1,24 @@
-import type { Subtask } from '../files/feature.ts';
+import type { Rejection, Review, Subtask } from '../files/feature.ts';
 
 /** The outcome of merging a subtask's work into the project. */
-export type Delivery =
-  | { readonly ok: true }
-  | {
-      readonly ok: false;
-      /** What prevents it, and what to do about it. */
-      readonly text: string;
-      /** Paths that both sides changed. */
-      readonly conflicts: readonly string[];
-      /** The commit of work that another attempt could bring together with the project. */
-      readonly repairable?: string | undefined;
-    };
+export type Delivery = { readonly ok: true } | UndeliveredWork;
+
+export interface UndeliveredWork {
+  readonly ok: false;
+  /** What prevents it, and what to do about it. */
+  readonly text: string;
+  /** Paths that both sides changed. */
+  readonly conflicts: readonly string[];
+  /** The commit of work that another attempt could bring together with the project. */
+  readonly repairable?: string | undefined;
+}
+
+/** Work that was committed, and the commit that it began with. */
+export interface SavedWork {
+  readonly ok: true;
+  readonly commit: string;
+  readonly base: string;
+}
 
 /** Work of an earlier attempt, merged into a new worktree of the current project. */
 export interface Conflict {
@@ -50,8 +57,13 @@ export interface Workspace {
   readonly conflict: Conflict | undefined;
   /** Sorted paths whose content changed since it was opened. */
   changes(): Promise<readonly string[]>;
-  /** Merges the work into the project, one attempt at a time. Throws what the guard throws. */
-  deliver(message: string, guard?: DeliveryGuard): Promise<Delivery>;
+  /** Commits all work on the attempt's own branch. Only for workspaces that have one. */
+  save(message: string): Promise<SavedWork | UndeliveredWork>;
+  /**
+   * Merges the work into the project, one attempt at a time: all of it, or only what an earlier {@link save} committed.
+   * Throws what the guard throws.
+   */
+  deliver(message: string, guard?: DeliveryGuard, commit?: string): Promise<Delivery>;
   /** Removes the workspace. If that would lose work, keeps it and returns its path. */
   close(): Promise<string | undefined>;
   /** Removes the workspace with its work, which is elsewhere by now. */
@@ -75,6 +87,20 @@ export interface Workspaces {
    * a crash is kept if it has work, and never reused.
    */
   open(subtask: Subtask, signal: AbortSignal, work?: string): Promise<Workspace>;
+  /** Opens the workspace of an earlier attempt again. Undefined if it is not as it was left. */
+  reopen(
+    subtask: Subtask,
+    work: Pick<Rejection, 'branch' | 'base' | 'commit'>,
+  ): Promise<Workspace | undefined>;
+  /** Merges saved work of an earlier attempt, and removes its workspace unless that holds more. */
+  land(
+    subtask: Subtask,
+    work: Pick<Review, 'branch' | 'commit'>,
+    message: string,
+    guard: DeliveryGuard,
+  ): Promise<Delivery>;
+  /** Removes the workspace of an earlier attempt with its work, which is elsewhere by now. */
+  discard(branch: string): Promise<void>;
   /** Changes in the project itself while agents worked elsewhere: by an agent that left its workspace, or by the user. */
   changedInProject(): Promise<readonly string[]>;
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { existsSync, realpathSync } from 'node:fs';
-import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
 import { gitFoldersOf } from '../../config/git-folders.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { shellQuote } from '../../core/shell-quote.ts';
@@ -124,8 +124,13 @@ export function isElsewhere(checkedOutAt: string, root: string): boolean {
 }
 
 /** From here on the worktree may hold work. */
-export async function markInUse({ gitFolder }: WorktreePlace): Promise<void> {
-  await writeFile(join(gitFolder, IN_USE_MARK), '');
+export async function markInUse({ gitFolder, base }: WorktreePlace): Promise<void> {
+  await writeFile(join(gitFolder, IN_USE_MARK), base);
+}
+
+/** The commit that a worktree in use began with. */
+export function baseOf(root: string): string {
+  return readFileSync(join(gitFolderOf(root)!, IN_USE_MARK), 'utf8');
 }
 
 export async function removeWorktree(git: Git, root: string, branch: string): Promise<void> {
@@ -157,6 +162,17 @@ export function isInUse(root: string): boolean {
 
 function gitFolderOf(root: string): string | undefined {
   return existsSync(join(root, '.git')) ? gitFoldersOf(root)?.own : undefined;
+}
+
+/** Git's folder for a worktree, unless the link in the worktree was changed. */
+export async function ownGitFolder({ git }: Repository, root: string): Promise<string | undefined> {
+  const own = gitFolderOf(root);
+  if (own === undefined || !existsSync(own)) return undefined;
+  const common = resolve(git.folder, (await git.ask(['rev-parse', '--git-common-dir'])).trim());
+  const isBelow = dirname(realpathSync(own)) === join(realpathSync(common), 'worktrees');
+  const link = (await readFile(join(own, 'gitdir'), 'utf8').catch(() => '')).trim();
+  const isLinked = existsSync(link) && realpathSync(dirname(link)) === realpathSync(root);
+  return isBelow && isLinked ? own : undefined;
 }
 
 /** Inspects a folder, which need not exist, and a branch, if there is one. */

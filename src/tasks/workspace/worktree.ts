@@ -10,7 +10,14 @@ import { type Git, splitNul, submodulePaths } from './git.ts';
 import { failure, type MergeQueue } from './merge-queue.ts';
 import { commitOf, isVolleyPath, type Repository, toProjectPath, VOLLEY_PATHS } from './repository.ts';
 import { isInNodeModules } from './snapshot.ts';
-import type { Conflict, Delivery, DeliveryGuard, Workspace } from './workspace.ts';
+import type {
+  Conflict,
+  Delivery,
+  DeliveryGuard,
+  SavedWork,
+  UndeliveredWork,
+  Workspace,
+} from './workspace.ts';
 import { isMerged, removeWorktree, type WorktreePlace } from './worktree-folders.ts';
 
 const MESSAGE_LENGTH = 10_000;
@@ -32,6 +39,8 @@ export class Worktree implements Workspace {
   private readonly git: Git;
   /** Changes since this state are not in the project. */
   private delivered: TreeState;
+  /** Everything up to this state is committed. */
+  private saved: TreeState;
   private closed: Promise<string | undefined> | undefined;
   conflict: Conflict | undefined;
 
@@ -45,6 +54,7 @@ export class Worktree implements Workspace {
   ) {
     this.git = repository.git.at(place.root, place.gitFolder);
     this.delivered = start;
+    this.saved = start;
   }
 
   static async start(
@@ -74,19 +84,26 @@ export class Worktree implements Workspace {
     return [...new Set([...link, ...changed, ...committed].map((path) => this.fromProject(path)))].sort();
   }
 
-  async deliver(text: string, guard?: DeliveryGuard): Promise<Delivery> {
-    const message = text.replace(/[^\P{Cc}\n]/gu, ' ').slice(0, MESSAGE_LENGTH);
+  async save(message: string): Promise<SavedWork | UndeliveredWork> {
     const now = await this.tracker.inspect();
     const problem = await this.repository.exclusive(async () => {
       const work = await this.workSince(this.start, now, await this.staged(now));
-      return (await this.problemOf(work)) ?? (await this.commit(work, message));
+      return (await this.problemOf(work)) ?? (await this.commit(work, plainMessage(message)));
     });
     if (problem !== undefined) return this.kept(failure(problem), 'commit the missing changes there, then ');
+    this.saved = now;
+    return { ok: true, commit: await commitOf(this.git, 'HEAD'), base: this.place.base };
+  }
+
+  async deliver(message: string, guard?: DeliveryGuard, reviewed?: string): Promise<Delivery> {
+    const saved = reviewed === undefined ? await this.save(message) : { ok: true as const, commit: reviewed };
+    if (!saved.ok) return saved;
     const { queue, prepare } = this.terms;
-    const commit = await commitOf(this.git, 'HEAD');
-    const delivery = await queue.take({ commit, message, prepare }, guard);
-    if (delivery.ok) this.delivered = now;
-    return this.kept(delivery);
+    const { branch } = this;
+    const request = { commit: saved.commit, branch, message: plainMessage(message), prepare };
+    const delivery = await queue.take(request, guard);
+    if (delivery.ok) this.delivered = this.saved;
+    return delivery.ok ? delivery : this.kept(delivery);
   }
 
   /** Merges earlier work into the files, with conflict markers where git cannot. Nothing is committed or staged. */
@@ -209,8 +226,7 @@ export class Worktree implements Workspace {
     }
   }
 
-  private kept(delivery: Delivery, before = ''): Delivery {
-    if (delivery.ok) return delivery;
+  private kept(delivery: UndeliveredWork, before = ''): UndeliveredWork {
     const { root, branch } = this.place;
     const text = `The work was not merged: ${delivery.text}. It is kept in ${root} on branch ${branch}. To use it, ${before}merge the branch (git merge ${branch}) and complete the subtask.`;
     return { ...delivery, text };
@@ -233,6 +249,10 @@ export class Worktree implements Workspace {
   private fromProject(path: string): string {
     return toProjectPath(this.repository.prefix, path);
   }
+}
+
+export function plainMessage(text: string): string {
+  return text.replace(/[^\P{Cc}\n]/gu, ' ').slice(0, MESSAGE_LENGTH);
 }
 
 /** The changes of an attempt, relative to the worktree's root. */

@@ -5,29 +5,37 @@ import { VolleyError } from '../../core/errors.ts';
 import { listText, reasonText } from '../../core/words.ts';
 import { runCommand } from '../../runners/process/command.ts';
 import type { Launcher } from '../../runners/process/launcher.ts';
-import type { Subtask } from '../files/feature.ts';
+import type { Rejection, Subtask } from '../files/feature.ts';
 import { projectPathProblem } from '../plan/deliverables.ts';
 import { outputEnds } from '../verify/command-runner.ts';
 import type { DeniedPaths } from './denied-paths.ts';
 import { MergeQueue } from './merge-queue.ts';
 import { Repository, toProjectPath } from './repository.ts';
 import type { Leftover, Workspace, Workspaces } from './workspace.ts';
-import { ignoredAmong, Worktree } from './worktree.ts';
+import { ignoredAmong, plainMessage, Worktree } from './worktree.ts';
 import {
+  baseOf,
+  branchPrefix,
   createWorktree,
+  findUnmergedWork,
+  hasUnmergedWork,
   isInUse,
   markInUse,
   mergeFolderName,
+  ownGitFolder,
   removeWorktree,
   uncommittedPaths,
   WORKTREES,
   worktreeNames,
+  worktreeOfBranch,
 } from './worktree-folders.ts';
 
 interface WorktreeOptions {
   /** The folder that paths are relative to; it may be below the root of the repository. */
   readonly project: string;
   readonly feature: string;
+  /** The branch that gets the work; default: the one that is checked out. */
+  readonly into?: string | undefined;
   /** A shell command that prepares a new worktree. */
   readonly setup?: string | undefined;
   /** Never merged, no matter what changed it. */
@@ -46,16 +54,32 @@ const SETUP_SHOWN_LENGTH = 1000;
  * `WORKSPACE_UNAVAILABLE` if the project cannot have worktrees as it is.
  */
 export async function gitWorktrees(options: WorktreeOptions): Promise<Workspaces> {
-  const repository = await Repository.open(options.project);
+  const repository = await Repository.open(options.project, options.into);
   const { project, feature } = options;
   const folder = join(project, WORKTREES);
-  const queue = new MergeQueue(repository, join(folder, mergeFolderName(feature)));
+  const queue = new MergeQueue(
+    repository,
+    join(folder, mergeFolderName(feature)),
+    repository.isApart ? await repository.head() : undefined,
+  );
   await queue.reset();
   const changesNow = () => repository.exclusive(() => uncommittedPaths(repository.git, repository));
   const before = new Set(await changesNow());
   return {
     leftover: (subtask) => mergedLeftover(repository, folder, feature, subtask),
     open: (subtask, signal, work) => open(repository, queue, options, subtask, signal, work),
+    reopen: (subtask, work) => reopen(repository, queue, options, subtask, work),
+    land: async (subtask, { branch, commit }, text, guard) => {
+      const prepare = prepareOf(options, subtask);
+      const delivery = await queue.take({ commit, branch, message: plainMessage(text), prepare }, guard);
+      if (delivery.ok) await removeIfMerged(repository, folder, branch);
+      return delivery;
+    },
+    discard: (branch) => {
+      const name = worktreeOfBranch(branch);
+      if (name === undefined) return Promise.resolve();
+      return repository.exclusive(() => removeWorktree(repository.git, join(folder, name.folder), branch));
+    },
     changedInProject: async () => (await changesNow()).filter((path) => !before.has(path)),
   };
 }
@@ -69,7 +93,7 @@ async function open(
   work: string | undefined,
 ): Promise<Workspace> {
   const { project, feature, denied } = options;
-  const prepare = (folder: string, signal: AbortSignal) => prepareFolder(options, subtask, folder, signal);
+  const prepare = prepareOf(options, subtask);
   const place = await repository.exclusive(async () => {
     signal.throwIfAborted();
     return createWorktree(repository, join(project, WORKTREES), feature, subtask.seq);
@@ -81,12 +105,53 @@ async function open(
     const worktree = await Worktree.start(repository, place, folder, { subtask, denied, queue, prepare });
     signal.throwIfAborted();
     await markInUse(place);
-    if (work !== undefined) await worktree.mergeIn(work);
+    if (work !== undefined && (await repository.git.resolve(`${work}^{commit}`)) !== undefined)
+      await worktree.mergeIn(work);
     return worktree;
   } catch (error) {
     await repository.exclusive(() => removeWorktree(repository.git, place.root, place.branch));
     throw error;
   }
+}
+
+/** Continues where an earlier attempt, perhaps of another run, left its work. */
+async function reopen(
+  repository: Repository,
+  queue: MergeQueue,
+  options: WorktreeOptions,
+  subtask: Subtask,
+  { branch, base, commit }: Pick<Rejection, 'branch' | 'base' | 'commit'>,
+): Promise<Workspace | undefined> {
+  const { project, feature, denied } = options;
+  const name = branch.startsWith(branchPrefix(feature)) ? worktreeOfBranch(branch) : undefined;
+  if (name === undefined) return undefined;
+  const root = join(project, WORKTREES, name.folder);
+  const gitFolder = await ownGitFolder(repository, root);
+  if (gitFolder === undefined || !isInUse(root)) return undefined;
+  const git = repository.git.at(root, gitFolder);
+  if (!(await git.isAncestor(commit, 'HEAD')) || !(await git.isAncestor(base, 'HEAD'))) return undefined;
+  const folder = resolve(root, repository.prefix);
+  const prepare = prepareOf(options, subtask);
+  return Worktree.start(repository, { root, branch, gitFolder, base }, folder, {
+    ...{ subtask, denied, queue, prepare },
+  });
+}
+
+/** Removes a worktree whose work is merged, unless someone went on there. */
+async function removeIfMerged(repository: Repository, folder: string, branch: string): Promise<void> {
+  const name = worktreeOfBranch(branch);
+  if (name === undefined) return;
+  const root = join(folder, name.folder);
+  await repository.exclusive(async () => {
+    const ref = `refs/heads/${branch}`;
+    const isThere = (await repository.git.resolve(ref)) !== undefined;
+    const work = await findUnmergedWork(repository, root, isThere ? ref : undefined);
+    if (!hasUnmergedWork(work)) await removeWorktree(repository.git, root, branch);
+  });
+}
+
+function prepareOf(options: WorktreeOptions, subtask: Subtask) {
+  return (folder: string, signal: AbortSignal) => prepareFolder(options, subtask, folder, signal);
 }
 
 /** Refuses ignored deliverables, which would pass verification in the worktree and never reach the project. */
@@ -144,7 +209,7 @@ async function mergedLeftover(
   for (const name of worktreeNames(feature, seq)) {
     const root = join(folder, name.folder);
     if (!isInUse(root)) continue;
-    const merge = await findMerge(repository, name.branch);
+    const merge = await findMerge(repository, name.branch, baseOf(root));
     // A merge from before the start belongs to an earlier subtask of this name. Git stores whole seconds.
     if (merge === undefined || merge.at + 1000 <= startedAt) continue;
     const paths = await git.paths(['diff', '--name-only', '--no-renames', '-z', merge.before, merge.commit]);
@@ -157,9 +222,14 @@ async function mergedLeftover(
 }
 
 /** The merge commit that brought a whole branch into the project's branch. */
-async function findMerge({ git, branch }: Repository, other: string) {
+async function findMerge({ git, branch, isApart }: Repository, other: string, base: string) {
   const tip = await git.resolve(`refs/heads/${other}`);
   if (tip === undefined) return undefined;
+  if (isApart) {
+    if (tip === base || !(await git.isAncestor(tip, branch))) return undefined;
+    const seconds = await git.ask(['log', '-1', '--format=%ct', tip]);
+    return { commit: tip, before: `${tip}^`, at: Number(seconds) * 1000 };
+  }
   const how = ['--first-parent', '--merges', `--max-count=${MAX_MERGES}`, '--format=%H %ct %P'];
   const merges = (await git.ask(['log', ...how, `${tip}..${branch}`])).split('\n');
   for (const merge of merges) {

@@ -124,7 +124,8 @@ async function run(settings: ShellSettings, place: Place, input: ShellInput, con
     ...place,
     limits: settings.limits,
     ...(stdin !== undefined && { input: stdin }),
-    onOutput: (_: OutputStream, chunk: Buffer) => {
+    onOutput: (stream: OutputStream, chunk: Buffer) => {
+      if (stream !== 'channel') context.output?.(stream, chunk);
       const step = lastLine(chunk);
       if (step !== '') report(step);
     },

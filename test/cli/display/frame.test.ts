@@ -27,8 +27,8 @@ const BUSY = viewWith({
 describe('the picture of a batch', () => {
   it('has a bar, the counts, the time left, and what runs with the longest first', () => {
     expect(frame(BUSY)).toEqual([
-      `audit  ${'━'.repeat(38)}${'─'.repeat(22)}  63%`,
-      '632 of 1,000 · 3 failed · 8 to 10 s left · 3 running · 9 skipped · 41/s',
+      `audit  ${'━'.repeat(39)}${'─'.repeat(21)}  63%`,
+      '620 of 1,000 done · 3 failed · 8 to 10 s left · 3 running · 9 skipped · 41/s',
       '1 min 15 s  Analyze a.py  tool                 45%  parsing',
       '       4 s  Analyze c.py  code_analyzer_tool      ',
       '       0 s  Analyze b.py  tool                    ',
@@ -57,7 +57,7 @@ describe('the picture of a batch', () => {
       counts: { open: 5, running: 1 },
       running: [runningTask('a', NOW), runningTask('b', NOW)],
     });
-    expect(frame(view)[1]).toBe('0 of 6 · 2 running');
+    expect(frame(view)[1]).toBe('0 of 6 done · 2 running');
   });
 
   it('shows a group as one line, and counts what works', () => {
@@ -68,7 +68,7 @@ describe('the picture of a batch', () => {
         ...Array.from({ length: 8 }, (_, index) => runningTask(`read[${index}]`, NOW, { group: 'read' })),
       ],
     });
-    expect(frame(view).slice(1)).toEqual(['11 of 60 · 8 running', '   2 s  read  tool   22%  11 of 50']);
+    expect(frame(view).slice(1)).toEqual(['11 of 60 done · 8 running', '   2 s  read  tool   22%  11 of 50']);
   });
 
   it('fits into any terminal, however narrow or low', () => {
@@ -103,13 +103,13 @@ describe('the picture of a batch', () => {
   });
 
   it('keeps failures in sight in twenty columns', () => {
-    expect(frame(BUSY, 20, 6)[1]).toBe('632/1,000 3 failed');
-    expect(frame(viewWith({ counts: { open: 5, completed: 3, failed: 2 } }), 20, 6)[1]).toBe('5/10 2 failed');
+    expect(frame(BUSY, 20, 6)[1]).toBe('620/1,000 3 failed');
+    expect(frame(viewWith({ counts: { open: 5, completed: 3, failed: 2 } }), 20, 6)[1]).toBe('3/10 2 failed');
   });
 
   it('is one line where there is room for no more', () => {
     expect(frame(BUSY, 80, 2)).toEqual([
-      '63% 632 of 1,000 · 3 failed · 8 to 10 s left · 3 running · 9 skipped · 41/s',
+      '63% 620 of 1,000 done · 3 failed · 8 to 10 s left · 3 running · 9 skipped',
     ]);
   });
 

@@ -44,16 +44,16 @@ describe('the live display', () => {
     const { terminal, display, show } = setUp();
     show(viewWith({ counts: { open: 9, completed: 1 }, progress: 0.1 }));
     display.failed(failure('first'));
-    show(viewWith({ counts: { open: 8, completed: 1, failed: 1 }, progress: 0.2 }));
+    show(viewWith({ counts: { open: 8, completed: 1, failed: 1 }, progress: 0.1 }));
     display.failed({ ...failure('second'), reason: 'timeout', message: 'x'.repeat(90), attempts: 3 });
-    show(viewWith({ counts: { open: 7, completed: 1, failed: 2 }, progress: 0.3 }));
+    show(viewWith({ counts: { open: 7, completed: 1, failed: 2 }, progress: 0.1 }));
     expect(terminal.text.split('\n')).toEqual([
       '✗ first (tool): it broke',
       `✗ second (tool): timeout: ${'x'.repeat(34)}`,
       `${'x'.repeat(56)}, af`,
       'ter 3 attempts',
-      `audit  ${'━'.repeat(14)}${'─'.repeat(33)}  30%`,
-      '3 of 10 · 2 failed',
+      `audit  ${'━'.repeat(14)}${'─'.repeat(33)}  10%`,
+      '1 of 10 · 2 failed',
     ]);
   });
 

@@ -37,7 +37,7 @@ describe('the plain display', () => {
     display.completed({ name: 'a.py', function: 'tool', durationMs: 1234 });
     expect(lines).toEqual([
       'audit: running 380 tasks\n',
-      'audit: 62%, 620 of 1,000 done, 3 failed, 4 running, 30/min, 1 min 30 s to 3 min 30 s left\n',
+      'audit: 62%, 617 of 1,000 completed, 3 failed, 4 running, 30/min, 1 min 30 s to 3 min 30 s left\n',
       '✗ b.py (tool): memory: too much, after 2 attempts\n',
       '✓ a.py (tool) 1.2 s\n',
     ]);
@@ -73,7 +73,7 @@ describe('the plain display', () => {
     });
     display.changed();
     timing.advance(10_000);
-    expect(lines.slice(1)).toEqual(['audit: 0%, 0 of 4 done, 2 running\n  read: 11 of 50, 2 failed\n']);
+    expect(lines.slice(1)).toEqual(['audit: 0%, 0 of 4 completed, 2 running\n  read: 11 of 50, 2 failed\n']);
   });
 
   it('says at once what the user has to know, and once', () => {

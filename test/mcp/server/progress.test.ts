@@ -21,10 +21,10 @@ test('every notification tells of more than the one before, also as a sign of li
     vi.advanceTimersByTime(10_001);
     await progress.update(view(1, 0));
     expect(told).toEqual([
-      [0, 4, '0 of 4 done, 1 running'],
-      [1.2, 4, '1 of 4 done, 1 running'],
-      [expect.closeTo(1.201, 6), 4, '1 of 4 done, 1 running'],
-      [4, 4, '4 of 4 done'],
+      [0, 4, '0 of 4 completed, 1 running'],
+      [1.2, 4, '1 of 4 completed, 1 running'],
+      [expect.closeTo(1.201, 6), 4, '1 of 4 completed, 1 running'],
+      [4, 4, '4 of 4 completed'],
     ]);
   } finally {
     vi.useRealTimers();

@@ -70,7 +70,7 @@ export async function serve({
   const rig = await openRig(
     tools,
     (given) => {
-      const store = { file: file ?? join(given.folder, 'volley.db') };
+      const store = { ...given.store, file: file ?? join(given.folder, 'volley.db') };
       config = { ...given, store, tasks: { ...given.tasks, ...tasks } };
       return config;
     },

@@ -19,6 +19,9 @@ const TERMS = {
   stallMs: 600_000,
   budget: {},
   worktrees: false,
+  review: false,
+  maxUnreviewed: 10,
+  branch: undefined,
 };
 
 /** How long the run of a graph takes on virtual time, with what `run` gives to the engine. */

@@ -30,7 +30,7 @@ function writer(home: string, { modules = [], roots = [home], store }: Changes =
   const config: VolleyConfig = {
     ...defaults,
     tools: { ...defaults.tools, modules, roots },
-    ...(store !== undefined && { store: { file: join(home, store) } }),
+    ...(store !== undefined && { store: { ...defaults.store, file: join(home, store) } }),
   };
   const settings = environmentOf(config, new RunnerSet(config));
   const tool = writeFileTool(settings);

@@ -63,7 +63,14 @@ async function call(input: Record<string, unknown>, { settings, context }: Call 
   const checked = await tool.input.check(input);
   if (!checked.ok) throw new Error(checked.issues.map(({ path, rule }) => `${path}: ${rule}`).join());
   const signal = new AbortController().signal;
-  return tool.run!(checked.value, { id: 'a', attempt: 1, signal, report: () => {}, ...context });
+  return tool.run!(checked.value, {
+    id: 'a',
+    attempt: 1,
+    signal,
+    report: () => {},
+    log: () => {},
+    ...context,
+  });
 }
 
 describe('the shell tool', () => {

@@ -8,6 +8,8 @@ export class ApiError extends Error {
     readonly code: string,
     title: string,
     readonly detail: string,
+    /** What is wrong with fields of the body, by JSON pointers; those of arguments begin with `/params`. */
+    readonly faults: ReadonlyMap<string, string> = new Map(),
   ) {
     super(title);
   }
@@ -25,13 +27,15 @@ export function whenSignedOut(run: () => void): void {
   signedOut = run;
 }
 
-type Query = Readonly<Record<string, string | number | undefined>>;
+/** A list is a name that is repeated. */
+type Query = Readonly<Record<string, string | number | readonly string[] | undefined>>;
 
 /** Addresses are relative to the page, so that it also works behind a path of a proxy. */
 export function addressOf(path: string, query: Query = {}): string {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
-    if (value !== undefined && value !== '') search.set(name, String(value));
+    if (typeof value === 'object') for (const one of value) search.append(name, one);
+    else if (value !== undefined && value !== '') search.set(name, String(value));
   }
   const text = search.toString();
   return text === '' ? `v1/${path}` : `v1/${path}?${text}`;
@@ -92,9 +96,24 @@ function answerOf(status: number, text: string): unknown {
 
 function problemOf(status: number, text: string): ApiError {
   try {
-    const { title, detail, code } = JSON.parse(text) as Problem;
-    return new ApiError(status, code, title ?? `The server answered ${status}.`, detail ?? '');
+    const problem = JSON.parse(text) as Problem;
+    const { title, detail, code } = problem;
+    return new ApiError(
+      status,
+      code,
+      title ?? `The server answered ${status}.`,
+      detail ?? '',
+      faultsOf(problem),
+    );
   } catch {
     return new ApiError(status, 'UNKNOWN', `The server answered ${status}.`, '');
   }
+}
+
+function faultsOf({ errors = [], facts = {} }: Problem): ReadonlyMap<string, string> {
+  const { issues } = facts as { issues?: readonly { readonly path: string; readonly rule: string }[] };
+  return new Map([
+    ...errors.map(({ pointer, detail }) => [pointer, detail] as const),
+    ...(issues ?? []).map(({ path, rule }) => [`/params${path}`, rule] as const),
+  ]);
 }

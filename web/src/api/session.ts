@@ -6,7 +6,7 @@ export type Scope = 'read' | 'run' | 'admin';
 
 export type Session =
   | { readonly state: 'unknown' }
-  | { readonly state: 'in'; readonly scopes: readonly Scope[] }
+  | { readonly state: 'in'; readonly scopes: readonly Scope[]; readonly project: string }
   | { readonly state: 'out'; readonly why: string };
 
 const WRONG_KEY = 'This key is unknown, was used before or has expired.';
@@ -54,8 +54,8 @@ export async function signIn(key: string): Promise<void> {
 /** Asks who we are. A server that cannot be reached says nothing about that. Answers whether it could. */
 export async function check(): Promise<boolean> {
   try {
-    const { scopes } = await get<{ scopes: Scope[] }>('session');
-    session.value = { state: 'in', scopes };
+    const { scopes, project } = await get<{ scopes: Scope[]; project: string }>('session');
+    session.value = { state: 'in', scopes, project };
     return true;
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;

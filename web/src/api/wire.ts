@@ -1,4 +1,11 @@
 import type { ProblemBody } from '../../../src/server/http/problem.ts';
+import type {
+  DiffBody,
+  FeatureBoardBody,
+  FeatureBody,
+  RunBody,
+} from '../../../src/server/routes/features.ts';
+import type { LogBody } from '../../../src/server/routes/logs.ts';
 import type { BatchBody } from '../../../src/server/wire/batch.ts';
 import type { EventBody, EventType } from '../../../src/server/wire/event.ts';
 import type { AttemptBody, ExecutionBody, ExecutionDetailBody } from '../../../src/server/wire/execution.ts';
@@ -6,6 +13,13 @@ import type { StatisticsBody } from '../../../src/server/wire/statistics.ts';
 import type { WorkersBody } from '../../../src/server/wire/worker.ts';
 
 export type Batch = BatchBody;
+export type Log = LogBody;
+export type LogLine = Log['lines'][number];
+export type Feature = FeatureBody;
+export type FeatureBoard = FeatureBoardBody;
+export type Subtask = FeatureBoard['subtasks'][number];
+export type FeatureRun = RunBody;
+export type SubtaskDiff = DiffBody;
 export type Execution = ExecutionBody;
 export type ExecutionDetail = ExecutionDetailBody;
 export type AttemptDetail = AttemptBody;

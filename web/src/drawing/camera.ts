@@ -37,6 +37,11 @@ export function fitReadable(drawing: Extent, view: Extent, least: number): Camer
   };
 }
 
+/** The camera that has a point of the drawing in the middle, whatever the size of the view. */
+export function cameraAt(x: number, y: number, scale: number, view: Extent): Camera {
+  return { scale, x: x - view.width / 2 / scale, y: y - view.height / 2 / scale };
+}
+
 export function pan(camera: Camera, dx: number, dy: number): Camera {
   return { ...camera, x: camera.x - dx / camera.scale, y: camera.y - dy / camera.scale };
 }

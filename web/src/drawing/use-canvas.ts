@@ -30,7 +30,7 @@ export function cleared(canvas: HTMLCanvasElement, { width, height }: Extent): C
   return context;
 }
 
-/** As much of a text as fits, with dots where something is left out. */
+/** Shortens texts to one width, and remembers them. */
 export class Shortener {
   private readonly known = new Map<string, string>();
 
@@ -46,7 +46,8 @@ export class Shortener {
   }
 }
 
-function cut(context: CanvasRenderingContext2D, text: string, width: number): string {
+/** As much of a text as fits, with dots where something is left out. */
+export function cut(context: CanvasRenderingContext2D, text: string, width: number): string {
   const whole = context.measureText(text).width;
   if (whole <= width) return text;
   let length = Math.floor((text.length * width) / whole);

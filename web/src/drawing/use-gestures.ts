@@ -8,11 +8,13 @@ export interface Gestures {
   readonly tap: (x: number, y: number) => void;
   readonly hover: (x: number, y: number) => void;
   readonly leave: () => void;
+  /** What dragging with a mouse does instead of moving the view: from here to there, and whether it is over. With Shift it moves the view. */
+  readonly range?: (fromX: number, toX: number, isOver: boolean) => void;
 }
 
 const TAP_PX = 5;
 
-/** Dragging, wheel and two fingers on a drawing. */
+/** Dragging, wheel and two fingers on a drawing. What lies above it takes its own pointers. */
 export function useGestures(ref: RefObject<HTMLElement | null>, gestures: Gestures): void {
   const latest = useRef(gestures);
   latest.current = gestures;
@@ -25,6 +27,8 @@ export function useGestures(ref: RefObject<HTMLElement | null>, gestures: Gestur
     ) => element.addEventListener(kind, run, { signal: stop.signal, passive: false });
     const pointers = new Map<number, { x: number; y: number }>();
     let moved = 0;
+    /** Where a range begins that is being dragged. */
+    let rangeX: number | undefined;
     const placeOf = (event: MouseEvent) => {
       const { left, top } = element.getBoundingClientRect();
       return { x: event.clientX - left, y: event.clientY - top };
@@ -33,6 +37,8 @@ export function useGestures(ref: RefObject<HTMLElement | null>, gestures: Gestur
       if (event.button !== 0) return;
       if (pointers.size === 0) moved = 0;
       pointers.set(event.pointerId, placeOf(event));
+      const isRange = latest.current.range !== undefined && event.pointerType === 'mouse' && !event.shiftKey;
+      rangeX = isRange ? placeOf(event).x : undefined;
       element.setPointerCapture(event.pointerId);
     });
     listen('pointermove', (event) => {
@@ -43,7 +49,9 @@ export function useGestures(ref: RefObject<HTMLElement | null>, gestures: Gestur
       pointers.set(event.pointerId, place);
       const other = [...pointers].find(([id]) => id !== event.pointerId)?.[1];
       if (other === undefined) {
-        if (moved > TAP_PX) latest.current.pan(place.x - before.x, place.y - before.y);
+        if (moved <= TAP_PX) return;
+        if (rangeX === undefined) latest.current.pan(place.x - before.x, place.y - before.y);
+        else latest.current.range!(rangeX, place.x, false);
       } else {
         const factor = distance(place, other) / Math.max(1, distance(before, other));
         latest.current.zoom(factor, (place.x + other.x) / 2, (place.y + other.y) / 2);
@@ -52,7 +60,10 @@ export function useGestures(ref: RefObject<HTMLElement | null>, gestures: Gestur
     const release = (event: PointerEvent) => {
       const place = placeOf(event);
       if (!pointers.delete(event.pointerId)) return;
-      if (event.type === 'pointerup' && moved <= TAP_PX) latest.current.tap(place.x, place.y);
+      if (moved > TAP_PX && rangeX !== undefined) {
+        latest.current.range!(rangeX, event.type === 'pointerup' ? place.x : rangeX, true);
+      } else if (event.type === 'pointerup' && moved <= TAP_PX) latest.current.tap(place.x, place.y);
+      rangeX = undefined;
     };
     listen('pointerup', release);
     listen('pointercancel', release);

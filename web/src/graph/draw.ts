@@ -5,10 +5,11 @@ import { type Shown, shownStatus } from '../model/status.ts';
 import { titleOf } from '../model/text.ts';
 import type { Row } from '../store/state.ts';
 import { STATUS_PATHS } from '../ui/icons.tsx';
+import { drawLabels } from './labels.ts';
 import { NODE_HEIGHT, NODE_WIDTH } from './layout.ts';
 import type { PlacedGraph } from './use-layout.ts';
 
-/** Below this scale a node is a coloured mark without words. */
+/** Below this scale a node is a coloured mark, and names stand over the marks as far as there is room. */
 const WORDS_SCALE = 0.5;
 /** From this scale on words can be read with ease. */
 export const READABLE_SCALE = 0.75;
@@ -93,6 +94,9 @@ export function drawNodes(
   }
   outline(context, scene, marked, palette.quiet);
   outline(context, scene, selected, palette.accent);
+  if (hasWords) return;
+  leave(context, camera);
+  drawLabels(context, scene, rowAt);
 }
 
 function drawCard(
@@ -186,6 +190,11 @@ function outline(
 function enter(context: CanvasRenderingContext2D, { x, y, scale }: Camera): void {
   context.scale(scale, scale);
   context.translate(-x, -y);
+}
+
+function leave(context: CanvasRenderingContext2D, { x, y, scale }: Camera): void {
+  context.translate(x, y);
+  context.scale(1 / scale, 1 / scale);
 }
 
 /** Lines run from left to right, so that their ends tell where they are. */

@@ -1,8 +1,11 @@
 import type { Status } from '../api/wire.ts';
 import type { Row } from '../store/state.ts';
+import { listOf, listText, type Query } from './route.ts';
+import { STATUSES } from './status.ts';
 import { titleOf } from './text.ts';
 
-export type SortKey = 'seq' | 'name' | 'status' | 'function' | 'attempts' | 'started' | 'duration';
+const SORT_KEYS = ['seq', 'name', 'status', 'function', 'attempts', 'started', 'duration'] as const;
+export type SortKey = (typeof SORT_KEYS)[number];
 
 export interface Order {
   readonly key: SortKey;
@@ -24,7 +27,30 @@ export interface TableState {
 
 export const NO_FILTER: Filter = { statuses: new Set(), function: '', search: '' };
 
-export const FIRST_TABLE: TableState = { filter: NO_FILTER, order: { key: 'seq', isDescending: false } };
+/** The table as the address has it. */
+export function tableOf({ q = '', status, function: functionName = '', sort = '' }: Query): TableState {
+  const listed = listOf(status);
+  const key = SORT_KEYS.find((one) => one === sort.replace(/^-/, '')) ?? 'seq';
+  return {
+    filter: {
+      statuses: new Set(STATUSES.filter((one) => listed.includes(one))),
+      function: functionName,
+      search: q,
+    },
+    order: { key, isDescending: sort.startsWith('-') },
+  };
+}
+
+/** What the address needs for this table; nothing for what is so anyway. */
+export function tableQuery({ filter, order }: TableState): Query {
+  const sort = `${order.isDescending ? '-' : ''}${order.key}`;
+  return {
+    q: filter.search,
+    status: listText(filter.statuses),
+    function: filter.function,
+    sort: sort === 'seq' ? '' : sort,
+  };
+}
 
 const NONE: ReadonlySet<string> = new Set();
 
@@ -58,6 +84,8 @@ export function arrange(
   order: Order,
   now: number,
   opened: ReadonlySet<string> = NONE,
+  /** Ids that pass the search for what the rows do not have. */
+  found: ReadonlySet<string> = NONE,
 ): number[] {
   const search = filter.search.trim().toLowerCase();
   const findsItems = isSearch(filter);
@@ -67,7 +95,7 @@ export function arrange(
   const items = new Map<string, number[]>();
   for (let place = 0; place < rows.length; place++) {
     const row = rows[place]!;
-    if (!passes(row, filter, search)) continue;
+    if (!passes(row, filter, search, found)) continue;
     const own = row.group === null ? undefined : items.get(row.group);
     if (own === undefined) tops.push(place);
     else if (findsItems || opened.has(row.group!)) (asTree ? own : tops).push(place);
@@ -109,10 +137,17 @@ export function functionsOf(rows: readonly Row[]): string[] {
   return [...new Set(rows.map((row) => row.function))].sort();
 }
 
-function passes(row: Row, { statuses, function: functionName }: Filter, search: string): boolean {
+function passes(
+  row: Row,
+  { statuses, function: functionName }: Filter,
+  search: string,
+  found: ReadonlySet<string>,
+): boolean {
   if (statuses.size > 0 && !statuses.has(row.status)) return false;
   if (functionName !== '' && row.function !== functionName) return false;
-  return search === '' || row.id.toLowerCase().includes(search) || row.name.toLowerCase().includes(search);
+  if (search === '' || found.has(row.id)) return true;
+  const { id, name, function: own, reason, code, message } = row;
+  return [id, name, own, reason, code, message].some((text) => text?.toLowerCase().includes(search));
 }
 
 function keyOf(row: Row, key: SortKey, now: number): string | number {

@@ -1,4 +1,6 @@
-import { useMemo, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
+import { listOf, listText } from '../model/route.ts';
+import { route, setQuery } from './route.ts';
 
 /** Which groups are open, in the table and in the graph. */
 export interface OpenedGroups {
@@ -8,14 +10,14 @@ export interface OpenedGroups {
 }
 
 export function useOpenedGroups(): OpenedGroups {
-  const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
+  const { open } = route.value.query;
   return useMemo(() => {
-    const toggle = (id: string) =>
-      setOpened((before) => {
-        const next = new Set(before);
-        if (!next.delete(id)) next.add(id);
-        return next;
-      });
+    const opened: ReadonlySet<string> = new Set(listOf(open));
+    const toggle = (id: string) => {
+      const next = new Set(opened);
+      if (!next.delete(id)) next.add(id);
+      setQuery({ open: listText(next) });
+    };
     return { opened, toggle };
-  }, [opened]);
+  }, [open]);
 }

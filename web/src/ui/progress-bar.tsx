@@ -1,15 +1,17 @@
 import type { JSX } from 'preact';
-import { numberText, percentText } from '../../../src/cli/output/numbers.ts';
+import { percentText } from '../../../src/cli/output/numbers.ts';
 import type { Batch } from '../api/wire.ts';
-import { STATUS_TEXT, STATUSES } from '../model/status.ts';
+import { countsText, runningShare } from '../model/counts.ts';
+import { STATUSES } from '../model/status.ts';
 
-/** How a batch stands as one bar: a part for each status, in the order in which work gets done. */
+/**
+ * How a batch stands as one bar: a part for each status, in the order in which work gets done. Of what runs, the part
+ * that is done is darker.
+ */
 export function ProgressBar({ batch, isSmall }: { batch: Batch; isSmall?: boolean }): JSX.Element {
   const { counts, total, progress } = batch;
   const parts = STATUSES.filter((status) => counts[status] > 0 && status !== 'open');
-  const text = STATUSES.filter((status) => counts[status] > 0)
-    .map((status) => `${numberText(counts[status])} ${STATUS_TEXT[status].toLowerCase()}`)
-    .join(', ');
+  const text = countsText(counts);
   return (
     <div
       class={isSmall ? 'bar is-small' : 'bar'}
@@ -18,7 +20,7 @@ export function ProgressBar({ batch, isSmall }: { batch: Batch; isSmall?: boolea
       aria-valuemin={0}
       aria-valuemax={100}
       aria-valuenow={Math.floor(progress * 100)}
-      aria-valuetext={`${percentText(progress)}${text === '' ? '' : `: ${text}`}`}
+      aria-valuetext={`${percentText(progress)} done${text === '' ? '' : `: ${text}`}`}
       title={text}
     >
       {parts.map((status) => (
@@ -26,7 +28,9 @@ export function ProgressBar({ batch, isSmall }: { batch: Batch; isSmall?: boolea
           key={status}
           class={`bar-part is-${status}`}
           style={{ width: `${(counts[status] / total) * 100}%` }}
-        />
+        >
+          {status === 'running' && <div style={{ width: `${runningShare(batch) * 100}%` }} />}
+        </div>
       ))}
     </div>
   );

@@ -5,6 +5,7 @@ export const SHORTCUTS: readonly (readonly [keys: readonly string[], what: strin
   [['?'], 'This help'],
   [['n'], 'New tasks'],
   [['b'], 'All batches'],
+  [['f'], 'Features'],
   [['m'], 'Machine'],
   [['w'], 'Workers'],
   [['1', '2', '3'], 'Executions, graph, timeline'],
@@ -16,7 +17,9 @@ export const SHORTCUTS: readonly (readonly [keys: readonly string[], what: strin
   [['Space'], 'Open and close a group in the graph'],
   [['Enter'], 'Open what is marked'],
   [['←', '→', '↑', '↓'], 'Move the mark in graph and timeline'],
-  [['Shift', '←→↑↓'], 'Move the view of graph and timeline'],
+  [['Shift', '←→↑↓'], 'Move the view of graph and timeline; Shift and drag does, too'],
+  [['Drag'], 'Move the graph; zoom into the timeline'],
+  [['f'], 'The next one that failed, in the graph'],
   [['+', '−', '0'], 'Zoom in, out, show all'],
 ];
 

@@ -8,6 +8,7 @@ import { switchTheme } from '../ui/theme.ts';
 import { AddDialog } from './add/add-dialog.tsx';
 import { BatchPage } from './batch/batch-page.tsx';
 import { BatchesPage } from './batches/batches-page.tsx';
+import { FeaturesPage } from './features/features-page.tsx';
 import { Header } from './header.tsx';
 import { HelpDialog } from './help.tsx';
 import { MachinePage } from './machine/machine-page.tsx';
@@ -24,9 +25,10 @@ export function App(): JSX.Element {
       dialog.value = { kind: 'help' };
     },
     n: add,
-    b: () => go({ page: 'batches' }),
-    m: () => go({ page: 'machine' }),
-    w: () => go({ page: 'workers' }),
+    b: () => go({ page: 'batches', query: {} }),
+    f: () => go({ page: 'features', query: {} }),
+    m: () => go({ page: 'machine', query: {} }),
+    w: () => go({ page: 'workers', query: {} }),
     t: switchTheme,
   });
   if (session.value.state === 'out') return <SignIn why={session.value.why} />;
@@ -42,8 +44,9 @@ export function App(): JSX.Element {
       </button>
       <Header add={add} />
       <main id="main" tabIndex={-1}>
-        {here.page === 'batches' && <BatchesPage add={add} />}
-        {here.page === 'machine' && <MachinePage />}
+        {here.page === 'batches' && <BatchesPage query={here.query} add={add} />}
+        {here.page === 'features' && <FeaturesPage query={here.query} />}
+        {here.page === 'machine' && <MachinePage query={here.query} />}
         {here.page === 'workers' && <WorkersPage />}
         {here.page === 'batch' && <BatchPage key={here.batch} route={here} add={add} />}
       </main>

@@ -1,32 +1,43 @@
 import type { JSX } from 'preact';
 import { connection } from '../api/live.ts';
-import { may } from '../api/session.ts';
+import { may, session } from '../api/session.ts';
 import { dialog } from '../ui/dialogs.ts';
 import { Icon } from '../ui/icons.tsx';
 import { route } from '../ui/route.ts';
 import { switchTheme, theme } from '../ui/theme.ts';
 
+/** The pages, in the order of the header. */
+const PAGES = [
+  ['batches', '#/', 'Batches'],
+  ['features', '#/features', 'Features'],
+  ['machine', '#/machine', 'Machine'],
+  ['workers', '#/workers', 'Workers'],
+] as const;
+
 const THEME_ICON = { system: 'system', light: 'sun', dark: 'moon' } as const;
 const THEME_TEXT = { system: 'as the system', light: 'light', dark: 'dark' } as const;
 
 export function Header({ add }: { add: () => void }): JSX.Element {
-  const { page } = route.value;
+  // A batch is one of the batches.
+  const page = route.value.page === 'batch' ? 'batches' : route.value.page;
+  const project = session.value.state === 'in' ? session.value.project : '';
   return (
     <header class="header">
       <a class="brand" href="#/" aria-label="Volley, all batches">
         <img src="./icon.svg" alt="" width="22" height="22" />
-        <span>Volley</span>
+        <span class="brand-name">Volley</span>
       </a>
+      {project !== '' && (
+        <span class="project" title={`Project ${project}`}>
+          {project}
+        </span>
+      )}
       <nav aria-label="Pages">
-        <a href="#/" aria-current={page === 'machine' || page === 'workers' ? undefined : 'page'}>
-          Batches
-        </a>
-        <a href="#/machine" aria-current={page === 'machine' ? 'page' : undefined}>
-          Machine
-        </a>
-        <a href="#/workers" aria-current={page === 'workers' ? 'page' : undefined}>
-          Workers
-        </a>
+        {PAGES.map(([name, hash, text]) => (
+          <a key={name} href={hash} aria-current={page === name ? 'page' : undefined}>
+            {text}
+          </a>
+        ))}
       </nav>
       <span class="spring" />
       <LiveMark />
@@ -48,7 +59,7 @@ export function Header({ add }: { add: () => void }): JSX.Element {
       </button>
       <button
         type="button"
-        class="button is-quiet is-icon"
+        class="button is-quiet is-icon for-keyboard"
         onClick={() => {
           dialog.value = { kind: 'help' };
         }}
@@ -68,11 +79,10 @@ const LIVE_TEXT = {
   crowded: 'Every 10 s',
 } as const;
 
-/** The pages about machines ask instead of listening, so that they have no stream to tell of. */
+/** Pages that ask instead of listening have no stream to tell of. */
 function LiveMark(): JSX.Element | null {
   const { state } = connection.value;
-  const { page } = route.value;
-  if (page === 'machine' || page === 'workers' || state === 'absent') return null;
+  if (!['batches', 'batch'].includes(route.value.page) || state === 'absent') return null;
   return (
     <span class={`live is-${state}`} role="status">
       <span class="live-dot" aria-hidden="true" />

@@ -78,6 +78,22 @@ export const TASKS_COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./worktrees.ts')).worktreesCommand,
   },
   {
+    name: 'diff',
+    summary: 'show the work of a subtask that waits for review',
+    onlyShows: true,
+    load: async () => (await import('./review.ts')).diffCommand,
+  },
+  {
+    name: 'approve',
+    summary: 'merge work that waits for review',
+    load: async () => (await import('./review.ts')).approveCommand,
+  },
+  {
+    name: 'reject',
+    summary: 'send work that waits for review back to an agent, with a reason',
+    load: async () => (await import('./review.ts')).rejectCommand,
+  },
+  {
     name: 'claim',
     summary: 'claim a subtask, or renew the claim',
     load: async () => (await import('./change.ts')).claimCommand,

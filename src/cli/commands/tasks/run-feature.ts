@@ -37,13 +37,28 @@ export function runInView(
       request,
       async (batch, start, progress) => {
         const quiet = options.json === true;
-        const labelOf = ({ id, name }: { readonly id: string; readonly name: string }) => ({
-          name: `${id} ${name}`,
-          function: progress.agentOf(id),
-        });
+        const labelOf = ({
+          id,
+          name,
+          step,
+        }: {
+          readonly id: string;
+          name: string;
+          step?: string | undefined;
+        }) => {
+          const note = progress.attemptOf(id);
+          const own = step?.startsWith(`${note}: `) ? step.slice(`${note}: `.length) : step;
+          return {
+            name: `${id} ${name}`,
+            function: progress.agentOf(id),
+            ...(step !== undefined && { step: own }),
+            ...(note !== '' && { note }),
+          };
+        };
+        const isIdle = ({ id }: { readonly id: string }) => progress.isInReview(id);
         const end = await runInForeground(
           here,
-          { batch, start, verbose: true, quiet, labelOf, detail: () => detailOf(progress) },
+          { batch, start, verbose: true, quiet, labelOf, detail: () => detailOf(progress), isIdle },
           io,
         );
         wasInterrupted = end.wasInterrupted;

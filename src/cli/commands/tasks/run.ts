@@ -17,6 +17,10 @@ interface RunOptions extends CommonOptions {
   readonly waves?: boolean;
   readonly serialize?: boolean;
   readonly worktrees?: boolean;
+  readonly review?: boolean;
+  readonly maxUnreviewed?: number;
+  readonly branch?: string;
+  readonly pr?: boolean;
   readonly maxConcurrent?: number;
   readonly maxRetries?: number;
   readonly timeout?: number;
@@ -35,6 +39,8 @@ export const runFeatureCommand = defineCommand<RunOptions>({
     'volley tasks run auth-system --agent codex --max-concurrent 4 --worktrees',
     'volley tasks run auth-system --subtasks 01,02,03 --session .tmp/sessions/auth/context.md',
     'volley tasks run auth-system --batch 2',
+    'volley tasks run auth-system --review',
+    'volley tasks run auth-system --branch auth --pr',
     'volley tasks run auth-system --dry-run',
   ],
   declare: (program) =>
@@ -51,6 +57,11 @@ export const runFeatureCommand = defineCommand<RunOptions>({
       .option('--serialize', 'run subtasks that may write the same files one after another')
       .option('--worktrees', 'run each agent in its own git worktree')
       .option('--no-worktrees', 'run all agents in the project, whatever volley.toml says')
+      .option('--review', 'let verified work wait for approve or reject before it is merged')
+      .option('--no-review', 'merge verified work, whatever volley.toml says')
+      .option('--max-unreviewed <number>', 'maximum subtasks in work or waiting for review', numberOption)
+      .option('--branch <name>', 'merge into this branch, with a commit per subtask, not into the checkout')
+      .option('--pr', 'with --branch: push it and open a pull request with gh when all is completed')
       .option('--max-concurrent <number>', 'maximum agents at once', numberOption)
       .option('--max-retries <number>', 'attempts after the first', numberOption)
       .option('--timeout <seconds>', 'time limit for each attempt', numberOption)
@@ -66,27 +77,34 @@ export const runFeatureCommand = defineCommand<RunOptions>({
     // Loaded on demand: running agents needs most of the program.
     const { dryRunFeature, runInView } = await import('./run-feature.ts');
     if (options.dryRun) return dryRunFeature(folder, request, options, place);
+    if (options.pr && options.branch === undefined)
+      throw new VolleyError('INVALID_VALUE', '--pr requires --branch.');
+    const { createPullRequest, requireGh } = await import('../../../tasks/run/pull-request.ts');
+    if (options.pr) await requireGh(io.env);
     const { report, text, wasInterrupted } = await runInView(folder, request, options, place);
     const status = exitOf(report, wasInterrupted);
-    return say(io, options, { ...report }, text, status);
+    if (!options.pr || wasInterrupted) return say(io, options, { ...report }, text, status);
+    const pr = await createPullRequest(folder.project, report, io.env);
+    const data = { ...report, pull_request: pr.text };
+    return say(io, options, data, `${text}\n${pr.text}`, pr.ok ? status : EXIT.failed);
   },
 });
 
 function exitOf({ status, tampering }: RunReport, wasInterrupted: boolean): ExitStatus {
   if (wasInterrupted) return EXIT.interrupted;
   if (tampering.length > 0) return EXIT.failed;
-  return status === 'completed' || status === 'nothing' ? EXIT.ok : EXIT.failed;
+  return ['completed', 'review', 'nothing'].includes(status) ? EXIT.ok : EXIT.failed;
 }
 
 function requestOf(feature: string, options: RunOptions): RunRequest {
-  const { agent, subtasks, session, waves, serialize, worktrees } = options;
+  const { agent, subtasks, session, waves, serialize, worktrees, review, branch } = options;
   const turns = whole('--budget-turns', options.budgetTurns, 1, 1_000_000);
   const tokens = whole('--budget-tokens', options.budgetTokens, 1, 1e12);
   const cost = positive('--budget-cost', options.budgetCost, 1_000_000);
   const timeout = positive('--timeout', options.timeout, MAX_SECONDS);
   const stall = positive('--stall', options.stall, MAX_SECONDS);
   return {
-    ...{ feature, agent, subtasks, session, waves, serialize, worktrees },
+    ...{ feature, agent, subtasks, session, waves, serialize, worktrees, review, branch },
     isPersonal: true,
     budget: {
       ...(turns !== undefined && { turns }),
@@ -94,6 +112,7 @@ function requestOf(feature: string, options: RunOptions): RunRequest {
       ...(cost !== undefined && { cost }),
     },
     batch: whole('--batch', options.batch, 1, 10_000),
+    maxUnreviewed: whole('--max-unreviewed', options.maxUnreviewed, 1, 1000),
     maxConcurrent: whole('--max-concurrent', options.maxConcurrent, 1, 1000),
     maxRetries: whole('--max-retries', options.maxRetries, 0, 100),
     timeoutMs: timeout && timeout * 1000,

@@ -25,6 +25,8 @@ import { findSubtask } from '../../../tasks/files/subtask-reference.ts';
 import { dependencyTree, featurePlanText, planFeature } from '../../../tasks/plan/plan.ts';
 import { SubtaskGraph, selectConcurrent } from '../../../tasks/plan/subtask-graph.ts';
 import { validateBatch, validateFeature } from '../../../tasks/plan/validate.ts';
+import { featureUsage } from '../../../tasks/run/report-file.ts';
+import { usedText } from '../../../tasks/run/report-text.ts';
 import type { FinishedTask } from '../../drawing/task-graph.ts';
 import { EXIT } from '../../output/io.ts';
 import { type CommonOptions, defineCommand } from '../../program/command.ts';
@@ -49,11 +51,21 @@ interface ValidateOptions extends CommonOptions {
 export const featureStatusCommand = defineCommand({
   examples: ['volley tasks status', 'volley tasks status auth-system --json'],
   declare: (program) => program.argument(...FEATURES_ARGUMENT),
-  run: ([name], options, io) =>
-    showFeatures(name, options, io, (feature, moment) => ({
-      text: featureStatusText(feature, moment),
-      view: featureView(feature, moment),
-    })),
+  run: async ([name], options, io) => {
+    const folder = openFolder(io);
+    const names = name === undefined ? await folder.names() : [name];
+    const known = await Promise.all(
+      names.map(async (one) => [one, await featureUsage(folder, one)] as const),
+    );
+    const usages = new Map(known);
+    return showFeatures(name, options, io, (feature, moment) => {
+      const usage = usages.get(feature.name);
+      return {
+        text: `${featureStatusText(feature, moment)}${usedText(usage)}`,
+        view: { ...featureView(feature, moment), usage: usage ?? null },
+      };
+    });
+  },
 });
 
 export const nextCommand = defineCommand({

@@ -51,7 +51,7 @@ export function environment(
 }
 
 function context(signal = new AbortController().signal): ToolContext {
-  return { id: 'test', attempt: 1, signal, report: () => {} };
+  return { id: 'test', attempt: 1, signal, report: () => {}, log: () => {} };
 }
 
 /** Calls a tool as the coordinator does: the arguments are checked first. */

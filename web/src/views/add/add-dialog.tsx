@@ -9,6 +9,7 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { ManyTasks } from './many-tasks.tsx';
 import { OneTask } from './one-task.tsx';
 import { type BatchDraft, batchIn } from './pasted.ts';
+import type { Faults } from './schema-form.tsx';
 import { EMPTY_TASK, type TaskDraft, taskOf } from './task-draft.ts';
 
 interface Draft {
@@ -35,11 +36,13 @@ export function AddDialog({ batch, close }: { batch: string | undefined; close: 
   const [isStarted, setStarted] = useState(true);
   const [atOnce, setAtOnce] = useState('');
   const [problem, setProblem] = useState('');
+  const [faults, setFaults] = useState<Faults>(new Map());
   const [isBusy, setBusy] = useState(false);
 
   const submit = async (event: Event) => {
     event.preventDefault();
     setProblem('');
+    setFaults(new Map());
     setBusy(true);
     try {
       const draft: BatchDraft = mode === 'one' ? { tasks: [taskOf(task)] } : batchIn(text);
@@ -50,6 +53,7 @@ export function AddDialog({ batch, close }: { batch: string | undefined; close: 
       close();
       location.hash = batchHash(added.batch);
     } catch (error) {
+      if (error instanceof ApiError) setFaults(taskFaults(error));
       setProblem(
         error instanceof ApiError ? error.text : error instanceof Error ? error.message : String(error),
       );
@@ -82,7 +86,7 @@ export function AddDialog({ batch, close }: { batch: string | undefined; close: 
           </label>
         </fieldset>
         {mode === 'one' ? (
-          <OneTask draft={task} change={(next) => write({ task: next })} />
+          <OneTask draft={task} change={(next) => write({ task: next })} faults={faults} />
         ) : (
           <ManyTasks text={text} change={(next) => write({ text: next })} />
         )}
@@ -127,6 +131,11 @@ export function AddDialog({ batch, close }: { batch: string | undefined; close: 
       </form>
     </Dialog>
   );
+}
+
+/** What is wrong with the fields of the only task. */
+function taskFaults({ faults }: ApiError): Faults {
+  return new Map(Array.from(faults, ([pointer, text]) => [pointer.replace(/^\/tasks\/0/, ''), text]));
 }
 
 /** Adds to a batch, which is made where there is none; one that runs takes the tasks by itself. */

@@ -1,6 +1,7 @@
 /** A task as it is filled in. */
 export interface TaskDraft {
   readonly function: string;
+  /** JSON text: a form changes it, too. */
   readonly params: string;
   readonly name: string;
   readonly priority: string;
@@ -30,7 +31,8 @@ export function taskOf(draft: TaskDraft): object {
   };
 }
 
-function paramsIn(text: string): unknown {
+/** The arguments; throws what is wrong with them. */
+export function paramsIn(text: string): object {
   let value: unknown;
   try {
     value = JSON.parse(text.trim() === '' ? '{}' : text);

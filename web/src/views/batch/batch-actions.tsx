@@ -82,7 +82,7 @@ function More(props: {
   };
   const clear = () =>
     void run('Cleared.', 'clear').then((isDone) => {
-      if (isDone) go({ page: 'batches' });
+      if (isDone) go({ page: 'batches', query: {} });
     });
   return (
     <Menu text="More">

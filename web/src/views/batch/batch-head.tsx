@@ -2,8 +2,11 @@ import type { ComponentChildren, JSX } from 'preact';
 import { numberText, percentText, rateText, timeRangeText } from '../../../../src/cli/output/numbers.ts';
 import { spanText } from '../../../../src/core/words.ts';
 import type { Batch } from '../../api/wire.ts';
+import { runningShare } from '../../model/counts.ts';
+import { STATUS_TEXT, STATUSES } from '../../model/status.ts';
 import { BATCH_STATE_TEXT, batchState, durationText, runLength } from '../../model/text.ts';
 import { now } from '../../ui/clock.ts';
+import { StatusIcon } from '../../ui/icons.tsx';
 import { ProgressBar } from '../../ui/progress-bar.tsx';
 import { BatchActions } from './batch-actions.tsx';
 
@@ -12,7 +15,6 @@ export function BatchHead(props: { batch: Batch; groups: number; add: () => void
   const { batch, groups, add } = props;
   const state = batchState(batch);
   const { counts, total, holder, problem } = batch;
-  const done = total - counts.open - counts.running;
   const isIdle = batch.state === 'idle';
   const runMs = runLength(batch, isIdle ? 0 : now.value);
   return (
@@ -34,11 +36,12 @@ export function BatchHead(props: { batch: Batch; groups: number; add: () => void
         </p>
       )}
       <ProgressBar batch={batch} />
+      <Counts batch={batch} />
       <dl class="figures">
         <Figure name="Done">
           <strong>{percentText(batch.progress)}</strong>
           <small>
-            {numberText(done)} of {numberText(total)}
+            {numberText(counts.completed)} of {numberText(total)}
             {batch.cached > 0 && `, ${numberText(batch.cached)} from cache`}
           </small>
         </Figure>
@@ -57,6 +60,23 @@ export function BatchHead(props: { batch: Batch; groups: number; add: () => void
         </Figure>
       </dl>
     </section>
+  );
+}
+
+/** How many have each status, and how far the running ones are. */
+function Counts({ batch }: { batch: Batch }): JSX.Element {
+  const { counts } = batch;
+  const share = runningShare(batch);
+  return (
+    <ul class="counts" aria-label="Tasks by status">
+      {STATUSES.filter((status) => counts[status] > 0).map((status) => (
+        <li key={status}>
+          <StatusIcon status={status} /> <b>{numberText(counts[status])}</b>{' '}
+          {STATUS_TEXT[status].toLowerCase()}
+          {status === 'running' && share > 0 && <span class="quiet"> ({percentText(share)} through)</span>}
+        </li>
+      ))}
+    </ul>
   );
 }
 

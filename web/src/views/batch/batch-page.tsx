@@ -1,15 +1,17 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
+import { numberText } from '../../../../src/cli/output/numbers.ts';
 import type { ApiError } from '../../api/http.ts';
 import { connection } from '../../api/live.ts';
-import { FIRST_TABLE } from '../../model/order.ts';
+import type { Batch } from '../../api/wire.ts';
+import { tableOf, tableQuery } from '../../model/order.ts';
 import type { BatchTab, Route } from '../../model/route.ts';
 import { BatchSync } from '../../store/batch-sync.ts';
 import type { Row } from '../../store/state.ts';
 import { state } from '../../store/store.ts';
 import { Empty } from '../../ui/empty.tsx';
 import { useOpenedGroups } from '../../ui/opened-groups.ts';
-import { selectTask, showTab } from '../../ui/route.ts';
+import { selectTask, setQuery, showTab } from '../../ui/route.ts';
 import { useShortcuts } from '../../ui/shortcuts.ts';
 import { ConnectionBar } from '../connection-bar.tsx';
 import { ExecutionPanel } from '../execution/execution-panel.tsx';
@@ -28,14 +30,13 @@ const TABS: readonly (readonly [tab: BatchTab, text: string])[] = [
 
 /** One batch: how it stands, and its executions as a table, a graph or a timeline. */
 export function BatchPage({ route, add }: { route: BatchRoute; add: () => void }): JSX.Element {
-  const { batch: name, tab, task } = route;
+  const { batch: name, tab, query } = route;
+  const { task, q, status, function: functionName, sort } = query;
   const [sync, setSync] = useState<BatchSync>();
-  // Kept here, so that it is the same after a look at the graph.
-  const [table, setTable] = useState(FIRST_TABLE);
+  const table = useMemo(() => tableOf(query), [q, status, functionName, sort]);
   const groups = useOpenedGroups();
   const [error, setError] = useState<ApiError>();
   useEffect(() => {
-    document.title = `${name} · Volley`;
     const own = new BatchSync(name, setError);
     setSync(own);
     return () => own.close();
@@ -47,6 +48,10 @@ export function BatchPage({ route, add }: { route: BatchRoute; add: () => void }
     Escape: () => selectTask(undefined),
   });
   const batch = state.value.batches.get(name);
+  const title = batch === undefined ? name : titleText(batch);
+  useEffect(() => {
+    document.title = `${title} · Volley`;
+  }, [title]);
   const open = state.value.open?.name === name ? state.value.open : undefined;
   const running = useMemo(() => runningGroups(open?.rows ?? []), [open?.rows]);
   if (error?.status === 404) return <NoBatch name={name} />;
@@ -80,17 +85,31 @@ export function BatchPage({ route, add }: { route: BatchRoute; add: () => void }
       <div class={task === undefined ? 'split' : 'split has-panel'}>
         <div class="split-main">
           {open !== undefined && tab === 'executions' && (
-            <ExecutionsView open={open} task={task} table={table} change={setTable} groups={groups} />
+            <ExecutionsView
+              open={open}
+              task={task}
+              table={table}
+              change={(next) => setQuery(tableQuery(next))}
+              groups={groups}
+            />
           )}
           {open !== undefined && tab === 'graph' && <GraphView open={open} task={task} groups={groups} />}
           {open !== undefined && sync !== undefined && tab === 'timeline' && (
             <TimelineView open={open} task={task} sync={sync} />
           )}
         </div>
-        {task !== undefined && open !== undefined && <ExecutionPanel key={task} open={open} id={task} />}
+        {task !== undefined && open !== undefined && (
+          <ExecutionPanel key={task} open={open} id={task} query={query} />
+        )}
       </div>
     </div>
   );
+}
+
+/** `audit 3/6, 2 failed`: for a tab that nobody looks at. */
+function titleText({ batch, counts, total }: Batch): string {
+  const done = `${numberText(counts.completed)}/${numberText(total)}`;
+  return `${batch} ${done}${counts.failed > 0 ? `, ${numberText(counts.failed)} failed` : ''}`;
 }
 
 function runningGroups(rows: readonly Row[]): number {

@@ -2,14 +2,16 @@ import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { executionPath, post } from '../../api/http.ts';
 import { may } from '../../api/session.ts';
+import type { Query } from '../../model/route.ts';
 import { canRetry, hasEnded, shownStatus } from '../../model/status.ts';
 import { titleOf } from '../../model/text.ts';
 import type { OpenBatch, Row } from '../../store/state.ts';
 import { act } from '../../ui/actions.ts';
 import { Icon, StatusText } from '../../ui/icons.tsx';
 import { retry } from '../../ui/retry.ts';
-import { selectTask } from '../../ui/route.ts';
+import { selectTask, setQuery } from '../../ui/route.ts';
 import { Details } from '../executions/grid-row.tsx';
+import { LogView } from '../logs/log-view.tsx';
 import { Attempts } from './attempts.tsx';
 import { Arguments, Result } from './data.tsx';
 import { Facts } from './facts.tsx';
@@ -18,7 +20,9 @@ import { Neighbours } from './neighbours.tsx';
 import { useDetail } from './use-detail.ts';
 
 /** Everything about one execution, beside the view that it was chosen in. */
-export function ExecutionPanel({ open, id }: { open: OpenBatch; id: string }): JSX.Element {
+export function ExecutionPanel(props: { open: OpenBatch; id: string; query: Query }): JSX.Element {
+  const { open, id, query } = props;
+  const isLog = query['view'] === 'log';
   const row = open.rows[open.places.get(id) ?? -1];
   const [detail, error] = useDetail(open.name, id, row);
   const heading = useRef<HTMLHeadingElement>(null);
@@ -30,7 +34,7 @@ export function ExecutionPanel({ open, id }: { open: OpenBatch; id: string }): J
     };
   }, []);
   return (
-    <aside class="panel" aria-labelledby="panel-title">
+    <aside class={isLog ? 'panel has-log' : 'panel'} aria-labelledby="panel-title">
       <header class="panel-head">
         <div>
           <h2 id="panel-title" ref={heading} tabIndex={-1}>
@@ -55,18 +59,44 @@ export function ExecutionPanel({ open, id }: { open: OpenBatch; id: string }): J
           <Buttons open={open} row={row} />
         </div>
       )}
+      <nav class="panel-tabs" aria-label="Views of the execution">
+        {(
+          [
+            [undefined, 'Details'],
+            ['log', 'Log'],
+          ] as const
+        ).map(([view, text]) => (
+          <button
+            key={text}
+            type="button"
+            class="tab"
+            aria-current={(isLog ? 'log' : undefined) === view ? 'true' : undefined}
+            onClick={() => setQuery({ view })}
+          >
+            {text}
+          </button>
+        ))}
+      </nav>
       {error !== undefined && (
         <p class="problem" role="alert">
           {error.status === 404 ? 'This execution is not there any more.' : error.text}
         </p>
       )}
-      {detail?.explanation && !hasEnded(detail.status) && detail.status === row?.status && (
+      {isLog && (
+        <LogView
+          path={`${executionPath(open.name, id)}/log`}
+          isGrowing={row !== undefined && !hasEnded(row.status)}
+          query={query}
+        />
+      )}
+      {!isLog && detail?.explanation && !hasEnded(detail.status) && detail.status === row?.status && (
         <section>
           <h3>Why it waits</h3>
           <p>{detail.explanation}</p>
         </section>
       )}
-      {row !== undefined &&
+      {!isLog &&
+        row !== undefined &&
         row.group_kind === null &&
         shownStatus(row) === 'running' &&
         (row.progress ?? row.step) !== null && (
@@ -74,7 +104,7 @@ export function ExecutionPanel({ open, id }: { open: OpenBatch; id: string }): J
             <Details row={row} />
           </p>
         )}
-      {detail !== undefined && hasEnded(detail.status) && detail.status !== 'completed' && (
+      {!isLog && detail !== undefined && hasEnded(detail.status) && detail.status !== 'completed' && (
         <section>
           <h3>{detail.status === 'failed' ? 'Error' : 'Why'}</h3>
           <p class={detail.status === 'failed' ? 'problem' : undefined}>
@@ -87,8 +117,8 @@ export function ExecutionPanel({ open, id }: { open: OpenBatch; id: string }): J
           )}
         </section>
       )}
-      {row !== undefined && <Group open={open} row={row} />}
-      {detail !== undefined && (
+      {!isLog && row !== undefined && <Group open={open} row={row} />}
+      {!isLog && detail !== undefined && (
         <>
           <Expressions detail={detail} />
           <Result detail={detail} />

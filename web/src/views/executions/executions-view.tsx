@@ -11,6 +11,7 @@ import type { OpenedGroups } from '../../ui/opened-groups.ts';
 import { useShortcuts } from '../../ui/shortcuts.ts';
 import { ExecutionGrid } from './execution-grid.tsx';
 import { FilterBar } from './filter-bar.tsx';
+import { useFound } from './use-found.ts';
 
 /** How often the order may change: rows that jump about cannot be read. */
 const ARRANGE_MS = 400;
@@ -30,9 +31,10 @@ export function ExecutionsView(props: {
   const settled = useThrottled(open, ARRANGE_MS);
   const rows = settled.name === open.name && settled.places === open.places ? settled.rows : open.rows;
   const { opened } = groups;
+  const [found, isFound] = useFound(open.name, filter.search.trim(), open.places);
   const places = useMemo(
-    () => arrange(rows, filter, order, serverNow(), opened),
-    [rows, filter, order, opened],
+    () => arrange(rows, filter, order, serverNow(), opened, found),
+    [rows, filter, order, opened, found],
   );
   const items = useMemo(() => countItems(rows), [rows]);
   const functions = useMemo(() => functionsOf(open.rows), [open.places]);
@@ -42,7 +44,7 @@ export function ExecutionsView(props: {
         filter={filter}
         change={(some) => change({ ...table, filter: { ...filter, ...some } })}
         functions={functions}
-        shown={shownText(places.length, open.rows, table)}
+        shown={isFound ? shownText(places.length, open.rows, table) : 'Searching…'}
         searchRef={search}
       />
       {open.rows.length === 0 ? (
@@ -59,7 +61,7 @@ export function ExecutionsView(props: {
           groups={isSearch(filter) ? undefined : groups}
         />
       )}
-      {places.length === 0 && open.rows.length > 0 && (
+      {places.length === 0 && open.rows.length > 0 && isFound && (
         <Empty title="Nothing matches">
           <p>
             <button type="button" class="button" onClick={() => change({ ...table, filter: NO_FILTER })}>

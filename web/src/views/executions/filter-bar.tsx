@@ -29,9 +29,9 @@ export function FilterBar(props: {
           ref={searchRef}
           class="input"
           type="search"
-          placeholder="Search id or name"
-          aria-label="Search id or name"
-          title="Search (/)"
+          placeholder="Name, error, argument…"
+          aria-label="Search id, name, function, error and arguments"
+          title="Search id, name, function, error and arguments (/)"
           value={filter.search}
           onInput={(event) => change({ search: event.currentTarget.value })}
         />

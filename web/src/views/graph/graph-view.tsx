@@ -1,7 +1,8 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { numberText } from '../../../../src/cli/output/numbers.ts';
 import { ARROW_STEPS } from '../../drawing/arrow-steps.ts';
-import { type Camera, fitAll, fitReadable, pan, reveal, zoom } from '../../drawing/camera.ts';
+import { type Camera, cameraAt, fitAll, fitReadable, pan, reveal, zoom } from '../../drawing/camera.ts';
 import { usePalette } from '../../drawing/palette.ts';
 import { cleared, useExtent } from '../../drawing/use-canvas.ts';
 import { useGestures } from '../../drawing/use-gestures.ts';
@@ -13,11 +14,15 @@ import { countItems, doneText, noteText, shortText, totalOf } from '../../model/
 import { STATUS_TEXT, shownStatus } from '../../model/status.ts';
 import { titleOf } from '../../model/text.ts';
 import type { OpenBatch, Row } from '../../store/state.ts';
+import { useAddressedNumbers } from '../../ui/addressed.ts';
 import { useThrottled } from '../../ui/clock.ts';
 import { Empty } from '../../ui/empty.tsx';
+import { StatusIcon } from '../../ui/icons.tsx';
 import type { OpenedGroups } from '../../ui/opened-groups.ts';
 import { selectTask } from '../../ui/route.ts';
+import { useShortcuts } from '../../ui/shortcuts.ts';
 import { DrawingTools } from '../drawing-tools.tsx';
+import { Minimap } from './minimap.tsx';
 
 /** How often nodes are drawn anew as their states change. */
 const DRAW_MS = 150;
@@ -44,7 +49,14 @@ export function GraphView(props: {
     const counts = items.get(row.id);
     return counts && { count: shortText(row, counts), isOpened: groups.opened.has(row.id) };
   };
-  const [moved, setMoved] = useState<Camera>();
+  const [focus, setFocus] = useAddressedNumbers('graph', 3);
+  const [cx = 0, cy = 0, scale = 1] = focus ?? [];
+  const moved = useMemo(
+    () => (focus === undefined ? undefined : cameraAt(cx, cy, Math.max(0.001, Math.min(4, scale)), view)),
+    [focus, view],
+  );
+  const setMoved = ({ x, y, scale: own }: Camera) =>
+    setFocus([x + view.width / 2 / own, y + view.height / 2 / own, own]);
   /** The group that was opened or closed last, and where it was: it stays there. */
   const anchor = useRef<{ id: string; x: number; y: number; camera: Camera } | undefined>(undefined);
   const [marked, setMarked] = useState(-1);
@@ -142,6 +154,25 @@ export function GraphView(props: {
     };
     setMoved(reveal(camera, view, box));
   };
+  const showAll = () => {
+    if (whole !== undefined) setMoved(whole);
+  };
+  /** Nodes of what failed; of an item in a closed group, its group. */
+  const failed = useMemo(() => {
+    const nodes = rows
+      .filter(({ status }) => status === 'failed')
+      .map(({ id, group }) => nodeOf.get(id) ?? nodeOf.get(group ?? '') ?? -1);
+    return [...new Set(nodes)].filter((node) => node >= 0).sort((a, b) => a - b);
+  }, [rows, nodeOf]);
+  const nextFailed = () => {
+    const node = failed.find((one) => one > marked) ?? failed[0];
+    if (node === undefined || graph === undefined || camera === undefined) return;
+    const { xs, ys } = graph.layout;
+    setMarked(node);
+    setMoved(cameraAt(xs[node]!, ys[node]!, Math.max(READABLE_SCALE, camera.scale), view));
+    selectTask(graph.ids[node]);
+  };
+  useShortcuts({ f: nextFailed });
   const onKeyDown = (event: KeyboardEvent) => {
     if (graph === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
     const step = ARROW_STEPS[event.key];
@@ -151,7 +182,7 @@ export function GraphView(props: {
     else if (event.key === ' ') toggle(marked);
     else if (event.key === '+' || event.key === '=') zoomBy(1.3);
     else if (event.key === '-') zoomBy(1 / 1.3);
-    else if (event.key === '0') setMoved(whole);
+    else if (event.key === '0') showAll();
     else return;
     event.preventDefault();
   };
@@ -168,16 +199,27 @@ export function GraphView(props: {
       >
         <canvas ref={edgeCanvas} />
         <canvas ref={nodeCanvas} />
+        {graph !== undefined &&
+          camera !== undefined &&
+          whole !== undefined &&
+          camera.scale > whole.scale * 1.05 && (
+            <Minimap
+              {...{ graph, camera, view, palette, rows, rowAt }}
+              show={(x, y) => setMoved(cameraAt(x, y, camera.scale, view))}
+            />
+          )}
         {graph === undefined && <p class="drawing-wait quiet">Laying out the graph…</p>}
       </div>
       <p class="sr-only" role="status">
         {describeNode(marked)}
       </p>
-      <DrawingTools
-        zoomIn={() => zoomBy(1.3)}
-        zoomOut={() => zoomBy(1 / 1.3)}
-        showAll={() => setMoved(whole)}
-      />
+      <DrawingTools zoomIn={() => zoomBy(1.3)} zoomOut={() => zoomBy(1 / 1.3)} showAll={showAll}>
+        {failed.length > 0 && (
+          <button type="button" class="button" title="Next failed (f)" onClick={nextFailed}>
+            <StatusIcon status="failed" /> Next failed <b>{numberText(failed.length)}</b>
+          </button>
+        )}
+      </DrawingTools>
     </div>
   );
 }

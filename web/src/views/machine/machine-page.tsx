@@ -4,15 +4,17 @@ import { numberText } from '../../../../src/cli/output/numbers.ts';
 import { spanText } from '../../../../src/core/words.ts';
 import { ApiError, get } from '../../api/http.ts';
 import type { Statistics } from '../../api/wire.ts';
+import type { Query } from '../../model/route.ts';
 import { Empty } from '../../ui/empty.tsx';
 import { Card, Fact } from './card.tsx';
+import { FunctionTable } from './function-table.tsx';
 import { McpServerCard } from './mcp-server-card.tsx';
 import { UseChart } from './use-chart.tsx';
 
 const EVERY_MS = 2000;
 
 /** How much of the machine is in use, over the last ten minutes, against what may be used. */
-export function MachinePage(): JSX.Element {
+export function MachinePage({ query }: { query: Query }): JSX.Element {
   const [statistics, error] = useStatistics();
   return (
     <div class="page">
@@ -24,7 +26,10 @@ export function MachinePage(): JSX.Element {
         </p>
       )}
       <h1 class="page-title">Machine</h1>
-      <p class="quiet">What executions take of it, over up to ten minutes. The dashed line is the limit.</p>
+      <p class="quiet">
+        What executions claim of it, over up to ten minutes. The dashed line is the limit; the dotted one is
+        what the processes of calls and MCP servers really use.
+      </p>
       {statistics === undefined ? (
         <p class="quiet">Reading the statistics…</p>
       ) : (
@@ -35,6 +40,7 @@ export function MachinePage(): JSX.Element {
             ))}
           </section>
           {statistics.use.length === 0 && <Empty title="No resource is limited" />}
+          <FunctionTable statistics={statistics} sort={query['sort']} />
           <Totals statistics={statistics} />
         </>
       )}
@@ -43,7 +49,7 @@ export function MachinePage(): JSX.Element {
 }
 
 function Totals({ statistics }: { statistics: Statistics }): JSX.Element {
-  const { counts, submitted, retries, duration_ms, waiting_ms, event_loop_delay_ms, subscribers, usage } =
+  const { counts, submitted, retries, duration_ms, waiting_ms, event_loop_delay_ms, subscribers } =
     statistics;
   return (
     <div class="cards">
@@ -67,28 +73,11 @@ function Totals({ statistics }: { statistics: Statistics }): JSX.Element {
         <Fact name="event loop delay, median">{spanText(event_loop_delay_ms.p50)}</Fact>
         <Fact name="event loop delay, 99 of 100">{spanText(event_loop_delay_ms.p99)}</Fact>
       </Card>
-      {usage.length > 0 && (
-        <Card title="Measured per call, 95 of 100 within">
-          {usage.map(({ function: name, cpu, memory_mb, claimed }) => (
-            <Fact key={name} name={name}>
-              {memory_mb !== null && `${Math.ceil(memory_mb.p95)}${ofText(claimed?.memory_mb)} MB`}
-              {memory_mb !== null && cpu !== null && ', '}
-              {cpu !== null && `${cpu.p95.toFixed(1)}${ofText(claimed?.cpu)} cores`}
-              {claimed?.learned === true && <small> learned</small>}
-            </Fact>
-          ))}
-        </Card>
-      )}
       {statistics.mcp_servers.map((server) => (
         <McpServerCard key={server.name} server={server} />
       ))}
     </div>
   );
-}
-
-/** What a call claims, next to what it used. */
-function ofText(claimed: number | undefined): string {
-  return claimed === undefined ? '' : ` of ${Number(claimed.toFixed(1))}`;
 }
 
 const TIME_TEXT: Readonly<Record<string, string>> = {

@@ -13,7 +13,7 @@ const NAMES: Readonly<Record<string, string>> = {
   ...Object.fromEntries(RESOURCE_TABLE.map(({ wireNeed, label }) => [wireNeed, label])),
 };
 
-/** One resource over ten minutes: how much was in use, and the limit as a line. */
+/** One resource over ten minutes: how much executions claim, how much was measured, and the limit as a line. */
 export function UseChart(props: {
   use: Statistics['use'][number];
   index: number;
@@ -22,12 +22,18 @@ export function UseChart(props: {
   const { use, index, statistics } = props;
   const { history, at } = statistics;
   const samples = history.map((sample) => ({ at: sample.at, used: sample.used[index] ?? 0 }));
+  const field = MEASURED.find((one) => one === use.name);
+  const now = field && statistics.measured?.[field];
+  const seen = field === undefined ? [] : runsOf(history, field);
   const most = samples.reduce((top, { used }) => Math.max(top, used), use.used);
-  const scale = Math.max(use.limit ?? 0, most, 1) * 1.08;
+  const mostSeen = seen.flat().reduce((top, { used }) => Math.max(top, used), 0);
+  const scale = Math.max(use.limit ?? 0, most, mostSeen, 1) * 1.08;
   const spanMin = SPANS_MIN.find((minutes) => at - (samples[0]?.at ?? at) <= minutes * 60_000) ?? 10;
   const x = (time: number) => WIDTH - ((at - time) / (spanMin * 60_000)) * WIDTH;
   const y = (used: number) => HEIGHT - (used / scale) * HEIGHT;
-  const line = samples.map((sample) => `${x(sample.at).toFixed(1)} ${y(sample.used).toFixed(1)}`);
+  const lineOf = (some: readonly Sample[]) =>
+    some.map((sample) => `${x(sample.at).toFixed(1)} ${y(sample.used).toFixed(1)}`).join('L');
+  const line = lineOf(samples);
   const first = samples[0];
   const name = NAMES[use.name] ?? use.name;
   const figures = use.limit === null ? round(use.used) : `${round(use.used)} of ${round(use.limit)}`;
@@ -36,26 +42,33 @@ export function UseChart(props: {
       <figcaption>
         <span class="chart-name">{name}</span>
         <span class="chart-now">
-          <b>{round(use.used)}</b> {use.limit === null ? 'no limit' : `of ${round(use.limit)}`}{' '}
+          <b>{round(use.used)}</b> {field !== undefined && 'claimed '}
+          {use.limit === null ? 'no limit' : `of ${round(use.limit)}`}{' '}
           {use.limit !== null && use.limit > 0 && <small>{percentText(use.used / use.limit)}</small>}
+          {now != null && (
+            <>
+              {' '}
+              <b class="chart-measured-now">{round(now)}</b> measured
+            </>
+          )}
         </span>
       </figcaption>
       <svg
         viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
         preserveAspectRatio="none"
         role="img"
-        aria-label={`${name}: ${figures} in use now, at most ${round(most)} in the last ten minutes`}
+        aria-label={`${name}: ${figures} in use now, at most ${round(most)} in the last ten minutes${now == null ? '' : `; ${round(now)} measured`}`}
       >
         {[0.25, 0.5, 0.75].map((part) => (
           <line key={part} class="chart-grid" x1={WIDTH * part} x2={WIDTH * part} y1={0} y2={HEIGHT} />
         ))}
         {first !== undefined && (
           <>
-            <path
-              class="chart-area"
-              d={`M${x(first.at).toFixed(1)} ${HEIGHT}L${line.join('L')}V${HEIGHT}Z`}
-            />
-            <path class="chart-line" d={`M${line.join('L')}`} />
+            <path class="chart-area" d={`M${x(first.at).toFixed(1)} ${HEIGHT}L${line}V${HEIGHT}Z`} />
+            <path class="chart-line" d={`M${line}`} />
+            {seen.map((run) => (
+              <path key={run[0]!.at} class="chart-measured" d={`M${lineOf(run)}`} />
+            ))}
           </>
         )}
         {use.limit !== null && (
@@ -68,6 +81,28 @@ export function UseChart(props: {
       </div>
     </figure>
   );
+}
+
+interface Sample {
+  readonly at: number;
+  readonly used: number;
+}
+
+/** The resources of which the real use is measured. */
+const MEASURED = ['cpu', 'memory_mb'] as const;
+
+/** What was measured, in pieces without a gap. */
+function runsOf(history: Statistics['history'], field: (typeof MEASURED)[number]): Sample[][] {
+  const runs: Sample[][] = [];
+  let isGap = true;
+  for (const { at, measured } of history) {
+    if (measured !== null) {
+      if (isGap) runs.push([]);
+      runs.at(-1)!.push({ at, used: measured[field] });
+    }
+    isGap = measured === null;
+  }
+  return runs;
 }
 
 function round(value: number): string {

@@ -4,6 +4,7 @@ import { percentText } from '../../../../src/cli/output/numbers.ts';
 import { countText, spanText } from '../../../../src/core/words.ts';
 import { serverNow } from '../../api/server-time.ts';
 import { ARROW_STEPS } from '../../drawing/arrow-steps.ts';
+import type { Extent } from '../../drawing/camera.ts';
 import { usePalette } from '../../drawing/palette.ts';
 import { cleared, useExtent } from '../../drawing/use-canvas.ts';
 import { useGestures } from '../../drawing/use-gestures.ts';
@@ -12,15 +13,20 @@ import { countItems } from '../../model/groups.ts';
 import { titleOf } from '../../model/text.ts';
 import type { BatchSync } from '../../store/batch-sync.ts';
 import type { OpenBatch } from '../../store/state.ts';
-import { AXIS_PX, drawTimeline, lanePx } from '../../timeline/draw.ts';
+import { state } from '../../store/store.ts';
+import { AXIS_PX, drawTimeline, lanePx, type TimeView } from '../../timeline/draw.ts';
 import { type Span, type Spans, spansOf } from '../../timeline/spans.ts';
+import { waitOf } from '../../timeline/waits.ts';
 import { now, useThrottled } from '../../ui/clock.ts';
 import { Empty } from '../../ui/empty.tsx';
+import { StatusText } from '../../ui/icons.tsx';
 import { selectTask } from '../../ui/route.ts';
 import { DrawingTools } from '../drawing-tools.tsx';
 import { useTimeView } from './use-time-view.ts';
 
 const DRAW_MS = 300;
+/** A shorter range is a hand that trembles. */
+const MIN_RANGE_PX = 8;
 const NONE: ReadonlySet<string> = new Set();
 
 /** What ran when, each try in a lane, and the chain that the end had to wait for. */
@@ -37,6 +43,7 @@ export function TimelineView(props: {
   const [hasPath, setHasPath] = useState(true);
   const [marked, setMarked] = useState<string>();
   const [pointed, setPointed] = useState<string>();
+  const [range, setRange] = useState<readonly [fromX: number, toX: number]>();
   useEffect(() => sync.readAttemptsToo(), [sync]);
 
   const settled = useThrottled(open, DRAW_MS);
@@ -49,6 +56,14 @@ export function TimelineView(props: {
   const items = useMemo(() => countItems(settled.rows), [settled]);
   const time = useTimeView(spans, view);
   const markedPlace = spans.list.findIndex((span) => keyOf(span) === marked);
+  const pointedSpan = spans.list.find((span) => keyOf(span) === pointed);
+  const tipped = range === undefined ? (pointedSpan ?? spans.list[markedPlace]) : undefined;
+  const rowOf = (id: string) => settled.rows[settled.places.get(id) ?? -1];
+  const startedAt = state.value.batches.get(open.name)?.started_at ?? null;
+  const factsOf = (span: Span): SpanFacts => ({
+    waitMs: waitOf(span, spans, rowOf, startedAt),
+    isCritical: critical.has(span.row.id),
+  });
 
   useEffect(() => {
     if (view.width === 0 || spans.list.length === 0) return;
@@ -61,7 +76,7 @@ export function TimelineView(props: {
       items,
       selected: task,
       marked: markedPlace,
-      pointed,
+      pointed: pointedSpan?.row.id,
     });
   }, [spans, time.shown, view, palette, critical, items, task, markedPlace, pointed]);
 
@@ -81,10 +96,13 @@ export function TimelineView(props: {
     },
     hover: (x, y) => {
       const span = spanAt(x, y);
-      setPointed(span?.row.id);
-      frame.current!.title = describe(span);
+      setPointed(span && keyOf(span));
     },
     leave: () => setPointed(undefined),
+    range: (fromX, toX, isOver) => {
+      setRange(isOver ? undefined : [fromX, toX]);
+      if (isOver && Math.abs(toX - fromX) >= MIN_RANGE_PX) time.zoomTo(fromX, toX);
+    },
   });
   const mark = (place: number) => {
     const span = spans.list[Math.max(0, Math.min(spans.list.length - 1, place))];
@@ -109,17 +127,26 @@ export function TimelineView(props: {
     <div class="drawing">
       <div
         ref={frame}
-        class="drawing-frame"
+        class="drawing-frame is-timeline"
         role="application"
         aria-label={`Timeline of ${spans.list.length} tries in ${spans.laneCount} lanes. Arrows move the mark, Enter opens it. The table has the same facts.`}
         tabIndex={0}
         onKeyDown={onKeyDown}
       >
         <canvas ref={canvas} />
+        {range !== undefined && (
+          <div
+            class="drawing-range"
+            style={{ left: `${Math.min(...range)}px`, width: `${Math.abs(range[1] - range[0])}px` }}
+          />
+        )}
+        {tipped !== undefined && view.width > 0 && (
+          <SpanTip span={tipped} facts={factsOf(tipped)} place={tipPlace(tipped, spans, time.shown, view)} />
+        )}
         {open.isLoaded && spans.list.length === 0 && <Empty title="Nothing has started yet" />}
       </div>
       <p class="sr-only" role="status">
-        {describe(spans.list[markedPlace])}
+        {markedPlace < 0 ? '' : describe(spans.list[markedPlace]!, factsOf(spans.list[markedPlace]!))}
       </p>
       <DrawingTools
         zoomIn={() => time.zoom(1.4, view.width / 2)}
@@ -165,8 +192,64 @@ function besideLane({ list }: Spans, from: number, step: number): number {
   return best;
 }
 
-function describe(span: Span | undefined): string {
-  if (span === undefined) return '';
+interface SpanFacts {
+  readonly waitMs: number | undefined;
+  readonly isCritical: boolean;
+}
+
+function describe(
+  { row, attempt, outcome, startMs, endMs }: Span,
+  { waitMs, isCritical }: SpanFacts,
+): string {
+  const waited = waitMs === undefined ? '' : `, after waiting ${spanText(waitMs)}`;
+  const path = isCritical ? ', on the critical path' : '';
+  return `${titleOf(row)}, try ${attempt}: ${outcome}, ${spanText(endMs - startMs)}${waited}${path}`;
+}
+
+const TIP_WIDTH = 240;
+const TIP_HEIGHT = 112;
+
+/** Below its bar, or above it where there is no room, and never out of sight. */
+function tipPlace(
+  { startMs, lane }: Span,
+  { laneCount }: Spans,
+  { fromMs, msPerPx, topPx }: TimeView,
+  { width, height }: Extent,
+): { readonly left: number; readonly top: number } {
+  const high = lanePx(laneCount, height);
+  const y = AXIS_PX + 4 + lane * high - topPx;
+  const below = y + high + 4;
+  return {
+    left: Math.max(8, Math.min(width - TIP_WIDTH - 8, (startMs - fromMs) / msPerPx)),
+    top: below + TIP_HEIGHT <= height ? below : Math.max(4, y - TIP_HEIGHT - 4),
+  };
+}
+
+/** What one wants to know of a bar. Those who cannot see it are told the same of the mark. */
+function SpanTip(props: {
+  span: Span;
+  facts: SpanFacts;
+  place: { readonly left: number; readonly top: number };
+}): JSX.Element {
+  const { span, facts, place } = props;
   const { row, attempt, outcome, startMs, endMs } = span;
-  return `${titleOf(row)}, try ${attempt}: ${outcome}, ${spanText(endMs - startMs)}`;
+  return (
+    <div class="tip" aria-hidden="true" style={{ left: `${place.left}px`, top: `${place.top}px` }}>
+      <b>{titleOf(row)}</b>
+      <span class="quiet">
+        {row.function}
+        {attempt > 1 && `, try ${attempt}`}
+        {facts.isCritical && ', critical path'}
+      </span>
+      <StatusText status={outcome === 'crashed' ? 'failed' : outcome} />
+      <span>
+        Ran <b>{spanText(endMs - startMs)}</b>
+        {facts.waitMs !== undefined && (
+          <>
+            , waited <b>{spanText(facts.waitMs)}</b>
+          </>
+        )}
+      </span>
+    </div>
+  );
 }

@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { Extent } from '../../drawing/camera.ts';
 import { AXIS_PX, lanePx, type TimeView } from '../../timeline/draw.ts';
 import type { Span, Spans } from '../../timeline/spans.ts';
+import { useAddressedNumbers } from '../../ui/addressed.ts';
 
 const MARGIN_PX = 12;
 const MIN_MS_PER_PX = 0.02;
@@ -12,11 +13,20 @@ export interface TimeControl {
   readonly zoom: (factor: number, x: number) => void;
   readonly showAll: () => void;
   readonly reveal: (span: Span) => void;
+  /** Shows what is between two places of the view. */
+  readonly zoomTo: (fromX: number, toX: number) => void;
 }
 
-/** All of the time until somebody zooms; then what they chose. */
+/** All of the time until somebody zooms; then what they chose, which is also in the address. */
 export function useTimeView(spans: Spans, view: Extent): TimeControl {
-  const [chosen, setChosen] = useState<{ fromMs: number; msPerPx: number }>();
+  const [range, setRange] = useAddressedNumbers('time', 2);
+  const width = Math.max(1, view.width);
+  const chosen = range && {
+    fromMs: range[0]!,
+    msPerPx: Math.max(MIN_MS_PER_PX, (range[1]! - range[0]!) / width),
+  };
+  const setChosen = (next: { fromMs: number; msPerPx: number } | undefined) =>
+    setRange(next && [next.fromMs, next.fromMs + next.msPerPx * width]);
   const [topPx, setTopPx] = useState(0);
   const room = Math.max(1, view.width - 2 * MARGIN_PX);
   const whole = Math.max(MIN_MS_PER_PX, spans.lengthMs / room);
@@ -37,6 +47,11 @@ export function useTimeView(spans: Spans, view: Extent): TimeControl {
       setChosen({ msPerPx: next, fromMs: clampFrom(fromMs + x * (msPerPx - next), spans, view, next) });
     },
     showAll: () => setChosen(undefined),
+    zoomTo: (fromX, toX) => {
+      const [left, right] = [Math.max(0, Math.min(fromX, toX)), Math.min(width, Math.max(fromX, toX))];
+      const next = Math.max(MIN_MS_PER_PX, ((right - left) * msPerPx) / width);
+      setChosen({ msPerPx: next, fromMs: clampFrom(fromMs + left * msPerPx, spans, view, next) });
+    },
     reveal: ({ startMs, lane }) => {
       const [top, bottom] = [lane * high, (lane + 1) * high - (view.height - AXIS_PX - 8)];
       setTopPx(clampTop(Math.max(bottom, Math.min(top, topPx))));
