@@ -50,7 +50,7 @@ export const runFeatureCommand = defineCommand<RunOptions>({
       .option('--waves', 'start a wave only when the previous one is done')
       .option('--serialize', 'run subtasks that may write the same files one after another')
       .option('--worktrees', 'run each agent in its own git worktree')
-      .option('--no-worktrees', 'run all agents in the project, whatever volley.toml says')
+      .option('--no-worktrees', 'run all agents in the project folder, even if volley.toml says otherwise')
       .option('--max-concurrent <number>', 'maximum agents at once', numberOption)
       .option('--max-retries <number>', 'attempts after the first', numberOption)
       .option('--timeout <seconds>', 'time limit for each attempt', numberOption)
