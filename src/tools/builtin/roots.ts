@@ -132,7 +132,7 @@ export class Roots {
     });
     const more = this.configured.length - shown.length;
     const roots = `${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
-    return `it ${verb} outside the roots (${roots}); to add another, set tools.roots`;
+    return `it ${verb} outside the roots (${roots}); to add a root, set tools.roots`;
   }
 
   private checkReal(real: string, named: string): void {
