@@ -274,9 +274,9 @@ const BATCH_ERRORS = {
   },
   OUTAGE: {
     meaning:
-      'Several calls in a row failed for the same outside reason, such as no network or a refused key, so the batch was stopped. `details` has the `kind` and the `scope`.',
+      'Several calls in a row failed for the same external reason, such as no network or a refused key, so the batch was stopped. `details` has the `kind` and the `scope`.',
     remedy:
-      'Mend that, and start the batch again: nothing was lost. `defaults.max_outages` sets how many calls it takes.',
+      'Fix the cause, then start the batch again. Nothing was lost. `defaults.max_outages` sets how many calls it takes.',
   },
   INVALID_TASK_FILE: {
     meaning: 'A task file cannot be read. The message gives the file, line, column and what is valid.',
