@@ -84,7 +84,7 @@ const ENGINE_ERRORS = {
 const TOOL_ERRORS = {
   MCP_LOGIN_NEEDED: {
     meaning:
-      'The MCP server requires a login, and you are not logged in at its address, or the login has expired.',
+      'The MCP server requires a login, and there is none for its address, or it has expired.',
     remedy:
       'Run `volley mcp login NAME`, which opens the login page of the server in a browser. If the server expects a token in a header instead, set it under `[mcp.servers.NAME.headers]`.',
   },
@@ -500,11 +500,11 @@ const FEATURE_ERRORS = {
   AGENT_NOT_ALLOWED: {
     meaning: 'A subtask cannot be delegated: its agent is unknown or not allowed.',
     remedy:
-      'Describe the agent under `[tasks.agents.NAME]` of `volley.toml`, or choose one for all with `--agent`.',
+      'Describe the agent under `[tasks.agents.NAME]` in `volley.toml`, or choose one for all with `--agent`.',
   },
   AGENT_NOT_INSTALLED: {
     meaning: 'The program of an agent cannot be found, or is not executable. Nothing was started.',
-    remedy: 'Install it, or name another with `command` under `[tasks.agents.NAME]` of `volley.toml`.',
+    remedy: 'Install it, or name another with `command` under `[tasks.agents.NAME]` in `volley.toml`.',
   },
   INVALID_ANSWER: {
     meaning: 'An agent or a model was asked, and none of its answers was valid.',
@@ -512,7 +512,7 @@ const FEATURE_ERRORS = {
   },
   MODEL_FAILED: {
     meaning: 'A model answered with an error, or with something that is not an answer.',
-    remedy: 'Read the message from its server. Check `[models.NAME]` of `volley.toml`.',
+    remedy: 'Read the message from its server. Check `[models.NAME]` in `volley.toml`.',
   },
   FEATURE_RUNNING: {
     meaning: 'Another process is running the feature.',
