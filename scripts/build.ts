@@ -10,6 +10,8 @@ const ROOT = fileURLToPath(new URL('../', import.meta.url));
 const DIST = join(ROOT, 'dist');
 const TYPES = join(ROOT, 'node_modules/.cache/volley-types');
 
+// The first thing that `npm run demo` shows: checking the types takes a while.
+console.log('Building Volley. This takes about half a minute.');
 for (const folder of [DIST, TYPES]) rmSync(folder, { recursive: true, force: true });
 const check = spawnSync(
   process.execPath,

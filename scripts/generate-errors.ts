@@ -18,7 +18,7 @@ ${escapeHtml(meaning)}
 
 Every error that Volley itself raises is a \`VolleyError\` with one of these codes as its \`code\`. The message says what
 is wrong and what to do; \`details\` has the same facts as data. A code never changes its meaning and is never reused.
-What a tool throws is handed on as it is.
+Errors that a tool throws are passed on unchanged.
 
 This page is generated from the tables in \`src/core/error-codes.ts\` by \`npx tsx scripts/generate-errors.ts\`.
 

@@ -4,7 +4,7 @@ import { builtinTools } from 'volley/tools';
 
 const countWords = defineTool({
   name: 'count_words',
-  description: 'Counts the words of a text.',
+  description: 'Counts the words in a text.',
   input: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
   isolation: 'thread',
   run: ({ text }) => ({ words: text.split(/\s+/).length }),

@@ -229,7 +229,7 @@ export class TaskCheck {
     const close = this.names.find(dependency);
     throw new VolleyError(
       'UNKNOWN_DEPENDENCY',
-      `It depends on ${show(dependency)}, but no task of the batch has this id.${close === undefined ? '' : ` Did you mean ${show(close)}?`}`,
+      `It depends on ${show(dependency)}, but no task in the batch has this id.${close === undefined ? '' : ` Did you mean ${show(close)}?`}`,
       { dependency },
     );
   }
@@ -309,14 +309,14 @@ function checkGroupFields({
   if (tool === RUN_PROGRAM && (for_each ?? repeat) !== undefined)
     throw new VolleyError(
       'INVALID_REQUEST',
-      'A program has neither "for_each" nor "repeat". Write a loop in it.',
+      'A program cannot have "for_each" or "repeat". Write a loop in the program instead.',
     );
   if (for_each !== undefined && repeat !== undefined)
-    throw new VolleyError('INVALID_REQUEST', 'A task has either "for_each" or "repeat", not both.');
+    throw new VolleyError('INVALID_REQUEST', 'A task can have "for_each" or "repeat", not both.');
   if (max_concurrent !== undefined && for_each === undefined)
     throw new VolleyError(
       'INVALID_REQUEST',
-      'The "max_concurrent" of a task is for its items and needs "for_each". For the batch, give it to "start".',
+      'The "max_concurrent" of a task limits its items and needs "for_each". To limit the batch, pass it to "start".',
     );
   if (on_item_error !== undefined && for_each === undefined && repeat === undefined)
     throw new VolleyError('INVALID_REQUEST', '"on_item_error" needs "for_each" or "repeat".');
@@ -350,7 +350,7 @@ function problemOf(
   const more = problems.length - MAX_SHOWN;
   return new VolleyError(
     error.code,
-    `${countText(problems.length, 'task')} of ${total} cannot be added, so none were added. ${texts.slice(0, MAX_SHOWN).join(' ')}${more > 0 ? ` And ${more} more.` : ''}`,
+    `${problems.length} of ${countText(total, 'task')} cannot be added, so none were added. ${texts.slice(0, MAX_SHOWN).join(' ')}${more > 0 ? ` And ${more} more.` : ''}`,
     { ...error.details, problems: texts.slice(0, MAX_REPORTED) },
   );
 }

@@ -37,7 +37,7 @@ export async function joinRun(
     return {
       state: 'elsewhere',
       counts,
-      text: `The batch is run by ${holderText(holder)}, which will run them too. ${countsText(counts)}.`,
+      text: `The batch is running in ${holderText(holder)}, which will run them too. ${countsText(counts)}.`,
     };
   }
   const next = counts.open > 0 ? ` ${hintText('start')}` : '';

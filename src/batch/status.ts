@@ -171,7 +171,7 @@ function stateText({ state, holder, counts }: BatchView): string {
     case 'stopping':
       return 'is stopping; running tasks may finish';
     case 'elsewhere':
-      return `is run by ${holderText(holder!)}`;
+      return `is running in ${holderText(holder!)}`;
     case 'idle':
       if (counts.running > 0) return 'is not running: the process that ran it died';
       return counts.open > 0 ? 'is not running' : 'has ended';

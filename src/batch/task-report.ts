@@ -126,7 +126,7 @@ export async function explainTask(
   const holder = context.runs.otherHolder(record);
   if (holder === undefined)
     return `${waits ?? ''}The batch is not running. ${featureHint(task) ?? hintText('start')}`;
-  return `${waits ?? 'Ready; queued behind other tasks. '}The batch is run by ${holderText(holder)}, with ${record.counts.running} running and ${record.counts.open} open${limitText(record.options)}.`;
+  return `${waits ?? 'Ready; queued behind other tasks. '}The batch is running in ${holderText(holder)}, with ${record.counts.running} running and ${record.counts.open} open${limitText(record.options)}.`;
 }
 
 /** Describes the pending retry of a task that another process runs. */
@@ -182,7 +182,7 @@ async function endedText(
       return undefined;
     case 'completed':
       if (task.cached)
-        return `completed from the cache${tookText(task)}${agoText(task)}: an earlier call had the same arguments and read the same.`;
+        return `completed from the cache${tookText(task)}${agoText(task)}: an earlier call had the same arguments and read the same inputs.`;
       return `completed after ${attemptsText(task)}${tookText(task)}${agoText(task)}.`;
     case 'failed':
       return linesText(

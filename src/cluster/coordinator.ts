@@ -492,7 +492,7 @@ export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
       this.ended.delete(session);
     }
     if (change === 'left') this.options.notify?.(`Worker ${name} has left.`);
-    else this.options.notify?.(`Worker ${name} finishes its calls and leaves.`);
+    else this.options.notify?.(`Worker ${name} is finishing its calls and will leave.`);
   }
 
   /** Lets the engine use a worker, with what it offers. */
@@ -576,7 +576,7 @@ async function acquire(
     if (performance.now() > until)
       throw new VolleyError(
         'CLUSTER_BUSY',
-        `The workers are coordinated by process ${pid} on ${host}. Wait until it has ended, or use another cluster.prefix.`,
+        `Process ${pid} on ${host} is already coordinating the workers. Wait for it to end, or use another cluster.prefix.`,
         { host, pid: Number(pid) },
       );
     if (!isNoted) notify?.(`Waiting for the lease of process ${pid} on ${host}.`);
@@ -590,7 +590,7 @@ function goneNote(session: string): WorkerNote {
 }
 
 function lost(worker: string): ToolFailure {
-  const message = `The worker ${worker} was lost while the call ran; how far it got is not known`;
+  const message = `The worker ${worker} was lost during the call; how far the call got is unknown`;
   return new ToolFailure(message, {
     reason: 'crashed',
     isLost: true,

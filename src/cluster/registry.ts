@@ -330,7 +330,7 @@ async function checkServer(redis: Redis): Promise<void> {
 }
 
 function unsuitable(why: string): VolleyError {
-  return new VolleyError('CLUSTER_UNSUITABLE', `The Redis server cannot carry a cluster: ${why}.`);
+  return new VolleyError('CLUSTER_UNSUITABLE', `The Redis server is not suitable for a cluster: ${why}.`);
 }
 
 function pairs(flat: readonly string[]): [string, string][] {

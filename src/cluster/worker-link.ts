@@ -180,7 +180,7 @@ export class WorkerLink {
       const before = protocol.epoch;
       protocol.tick(performance.now(), newSession(name));
       protocol.renewed(session, reply, sentAt, newSession(name));
-      if (before !== protocol.epoch) this.host.notify('A coordinator is at work.');
+      if (before !== protocol.epoch) this.host.notify('A coordinator is running.');
       this.obey();
       if (note.isGone && session === protocol.session) {
         await this.close();
@@ -305,7 +305,7 @@ async function requireFree(
     if (other.name === name && !other.isGone)
       throw new VolleyError(
         'CLUSTER_NAME_TAKEN',
-        `A worker named ${name} is already at work. Choose another name.`,
+        `A worker named ${name} is already running. Choose another name.`,
         {
           name,
         },

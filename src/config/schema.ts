@@ -29,7 +29,7 @@ import {
 
 const engineSection = table('Planning, aging, stopping and retention.', {
   plan: choice(['auto', 'off'], {
-    does: 'Whether starts are planned ahead. `auto` does so where durations are known and that is faster by estimate; `off` always starts the most urgent call that fits.',
+    does: 'Whether starts are planned ahead. `auto` does so when durations are known and planning is expected to be faster; `off` always starts the most urgent call that fits.',
     default: 'auto',
   }),
   ageing_ms: wholeNumber({
@@ -85,7 +85,7 @@ const sharedLimits = (of: string) =>
 
 const TOOL_NAME = {
   pattern: /^[A-Za-z_][\w.-]{0,127}$/,
-  valid: '1 to 128 letters, digits, "_", "-" or ".", the first a letter or "_"',
+  valid: '1 to 128 letters, digits, "_", "-" or ".", starting with a letter or "_"',
 };
 const ANY_NAME = { valid: '1 to 256 characters' };
 
@@ -183,7 +183,7 @@ const defaultsSection = table('Defaults for calls if neither the caller nor the 
   }),
   retry: retry,
   max_outages: wholeNumber({
-    does: 'How many calls of a batch in a row may fail for the same outside reason, such as no network or a refused key. Then the batch stops and leaves the rest open. 0: never.',
+    does: 'How many calls of a batch in a row may fail for the same external reason, such as no network or a refused key. Then the batch stops and leaves the rest open. 0: never.',
     default: 5,
     min: 0,
     max: 1000,
@@ -195,13 +195,13 @@ const MAX_BYTES = 2 ** 30;
 
 const files = table('The tools `read_file`, `write_file`, `list_directory` and `search_files`.', {
   max_bytes: wholeNumber({
-    does: 'The most bytes of a file that are read at once, and the most that are written.',
+    does: 'The maximum number of bytes of a file to read at once, and to write.',
     default: 1_048_576,
     min: 1,
     max: MAX_BYTES,
   }),
   max_entries: wholeNumber({
-    does: 'The most entries of a listing, or matches of a search.',
+    does: 'The maximum number of entries in a listing, or matches in a search.',
     default: 1000,
     min: 1,
     max: 1_000_000,
@@ -427,7 +427,7 @@ const secretsSection = table(
       globRule,
     ),
     max_text_length: wholeNumber({
-      does: "The most characters of a tool's step or error text that are passed on.",
+      does: "The maximum number of characters of a tool's step or error text to pass on.",
       default: 2000,
       min: 16,
       max: 1_000_000,
@@ -515,7 +515,7 @@ const token = table(
 
 const TOKEN_NAME = {
   pattern: /^[A-Za-z_][\w.-]{0,63}$/,
-  valid: '1 to 64 letters, digits, "_", "-" or ".", the first a letter or "_"',
+  valid: '1 to 64 letters, digits, "_", "-" or ".", starting with a letter or "_"',
 };
 
 const serverSection = table('`volley serve`: the HTTP API and the dashboard.', {
@@ -740,7 +740,7 @@ const server = table(
   },
   ({ command, url, args, cwd, env, headers }, context) => {
     const misplaced = (name: string, owner: string) =>
-      context.addIssue({ code: 'custom', message: `goes with ${owner} only`, path: [name] });
+      context.addIssue({ code: 'custom', message: `works only with ${owner}`, path: [name] });
     if (url === undefined && Object.keys(headers).length > 0) misplaced('headers', 'url');
     if (command === undefined) {
       if (Object.keys(env).length > 0) misplaced('env', 'command');
@@ -769,7 +769,7 @@ const server = table(
 
 const SHORT_NAME = {
   pattern: /^[A-Za-z_][\w-]{0,63}$/,
-  valid: '1 to 64 letters, digits, "_" or "-", the first a letter or "_"',
+  valid: '1 to 64 letters, digits, "_" or "-", starting with a letter or "_"',
 };
 
 const mcpSection = table('Other MCP servers.', {
@@ -782,7 +782,7 @@ const mcpServerSection = table('The MCP server: `volley mcp`, and `/mcp` of `vol
     default: 'default',
   }),
   forget_runs_after_days: wholeNumber({
-    does: 'After how many days a batch of `run_batch` or `run_program` that got no name is deleted with its results. Running ones are kept.',
+    does: 'After how many days an unnamed batch of `run_batch` or `run_program` is deleted with its results. Running batches are kept.',
     default: 7,
     min: 1,
     max: 36_500,
@@ -940,7 +940,7 @@ const model = table(
       (key) => (key === '' || MODEL_KEY.test(key) ? undefined : 'must be "env:NAME", or "" for no key'),
     ),
     max_tokens: wholeNumber({
-      does: 'The most tokens of an answer.',
+      does: 'The maximum number of tokens in an answer.',
       default: 8192,
       min: 1,
       max: 10_000_000,
@@ -951,8 +951,8 @@ const model = table(
       min: 1,
       max: MAX_SPAN_MS,
     }),
-    input_cost: price('US dollars for a million input tokens. Budgets in dollars need both prices.'),
-    output_cost: price('US dollars for a million output tokens.'),
+    input_cost: price('US dollars per million input tokens. Budgets in dollars need both prices.'),
+    output_cost: price('US dollars per million output tokens.'),
   },
 );
 

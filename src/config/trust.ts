@@ -149,7 +149,7 @@ export function trustText(
 
 /** A process that has read the file does not read it again. */
 function approvalText(command: string): string {
-  return `Only a person can approve this; a running volley mcp or volley serve has to be restarted afterwards. To approve, run: ${command}`;
+  return `Only a person can approve this. Restart any running volley mcp or volley serve afterwards. To approve, run: ${command}`;
 }
 
 /** An untrusted file name, without control characters. */

@@ -56,7 +56,7 @@ function answerWithin<T>(
       reject(
         new VolleyError(
           'EXECUTION_TIMEOUT',
-          `The arguments of ${name} were not checked within ${limitMs} ms: the schema of the tool takes too long, or never answers.`,
+          `The arguments of ${name} were not checked within ${limitMs} ms: the schema of the tool takes too long, or never finishes.`,
           { tool: name, limitMs },
         ),
       );

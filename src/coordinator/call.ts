@@ -139,7 +139,7 @@ function checkShape(call: unknown, index: number): asserts call is ToolCall {
     );
   const { id, name } = call as ToolCall;
   if (typeof name !== 'string' || name === '')
-    throw invalid(`${which} has no name of a tool: its name is ${show(name)}`);
+    throw invalid(`${which} has no tool name: its name is ${show(name)}`);
   if (id !== undefined && (typeof id !== 'string' || id === '' || id.length > MAX_CALL_ID_LENGTH))
     throw invalid(
       `The id of call ${index + 1} (${name}) must be a string of 1 to ${MAX_CALL_ID_LENGTH} characters, but it is ${show(id)}`,

@@ -166,7 +166,7 @@ function checkGroupOf(name: unknown, ofGroup: Group | undefined): void {
   if (ofGroup === undefined || name === ofGroup.name) return;
   throw new VolleyError(
     'INVALID_VALUE',
-    `An execution of group ${show(ofGroup.name)} cannot be of group ${show(name)} too.`,
+    `An execution of group ${show(ofGroup.name)} cannot also be in group ${show(name)}.`,
   );
 }
 

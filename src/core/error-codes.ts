@@ -30,7 +30,7 @@ const ENGINE_ERRORS = {
     meaning:
       'A demand names a resource that was not declared. `details` has the `field`, the `nearest` known name and all `known` ones.',
     remedy:
-      'Correct the name, or declare the resource with its capacity: `resources` of the engine, `[limits.resources]` in volley.toml.',
+      'Correct the name, or declare the resource with its capacity, in the `resources` of the engine or under `[limits.resources]` in volley.toml.',
   },
   UNKNOWN_PRIORITY: {
     meaning: 'The priority is unknown.',
@@ -67,7 +67,7 @@ const ENGINE_ERRORS = {
   },
   EXECUTION_FAILED: {
     meaning:
-      'An attempt ended for a reason other than an error of its own (memory, cpu, crashed or budget), or its function threw undefined.',
+      'An attempt was ended by a limit or a crash (memory, cpu, crashed or budget), or its function threw undefined.',
     remedy: 'Read `details.reason` and raise that limit, or fix the tool.',
   },
   EXECUTION_CANCELLED: {
@@ -83,13 +83,12 @@ const ENGINE_ERRORS = {
 /** Errors of tools, of where they run, and of the configuration. */
 const TOOL_ERRORS = {
   MCP_LOGIN_NEEDED: {
-    meaning:
-      'The MCP server wants to know who calls it, and there is no login for its address, or the login has ended.',
+    meaning: 'The MCP server requires a login, and there is none for its address, or it has expired.',
     remedy:
-      'Run `volley mcp login NAME`, which opens a page of the server in a browser. If the server wants a token in a header instead, set it under `[mcp.servers.NAME.headers]`.',
+      'Run `volley mcp login NAME`, which opens the login page of the server in a browser. If the server expects a token in a header instead, set it under `[mcp.servers.NAME.headers]`.',
   },
   MCP_LOGIN_FAILED: {
-    meaning: 'The login at an MCP server did not succeed. The message says why.',
+    meaning: 'Logging in to an MCP server failed. The message says why.',
     remedy:
       'Run the command again. If the server has no login, set a token under `[mcp.servers.NAME.headers]`.',
   },
@@ -126,7 +125,7 @@ const TOOL_ERRORS = {
   },
   INVALID_CALL: {
     meaning: 'A call is malformed. The message says where.',
-    remedy: 'Correct the call. No call of the list was started.',
+    remedy: 'Correct the call. None of the calls in the list were started.',
   },
   INVALID_ARGUMENTS: {
     meaning:
@@ -163,7 +162,7 @@ const TOOL_ERRORS = {
   },
   PATH_PROTECTED: {
     meaning:
-      'A tool or command tried to write, or has written, a protected path. The message names the path and the rule.',
+      'A tool or command wrote to a protected path, or tried to. The message names the path and the rule.',
     remedy:
       "Write elsewhere, or add the path to `tools.writable` in volley.toml. Volley's own files cannot be made writable.",
   },
@@ -224,7 +223,7 @@ const BATCH_ERRORS = {
   },
   UNKNOWN_BLOB: {
     meaning: 'No result of the batch has a picture, sound or file with this id, or it was cleared.',
-    remedy: 'Take the id from a result of the batch: it stands next to `$blob`.',
+    remedy: 'Take the id from a result of the batch: it is next to `$blob`.',
   },
   UNKNOWN_TASK: {
     meaning: 'The batch has no task with this id or number; it may have been cleared.',
@@ -274,29 +273,30 @@ const BATCH_ERRORS = {
   },
   OUTAGE: {
     meaning:
-      'Several calls in a row failed for the same outside reason, such as no network or a refused key, so the batch was stopped. `details` has the `kind` and the `scope`.',
+      'Several calls in a row failed for the same external reason, such as no network or a refused key, so the batch was stopped. `details` has the `kind` and the `scope`.',
     remedy:
-      'Mend that, and start the batch again: nothing was lost. `defaults.max_outages` sets how many calls it takes.',
+      'Fix the cause, then start the batch again. Nothing was lost. `defaults.max_outages` sets how many calls it takes.',
   },
   INVALID_TASK_FILE: {
     meaning: 'A task file cannot be read. The message gives the file, line, column and what is valid.',
     remedy: 'Correct that place. Nothing was added.',
   },
   INVALID_ITEMS: {
-    meaning: 'The for_each of a task did not give a list, or gave too many items.',
-    remedy: 'Make it a list, or an expression or reference that gives one, within the limit of the message.',
+    meaning: 'The for_each of a task did not produce a list, or produced too many items.',
+    remedy:
+      'Make it a list, or an expression or reference that produces one, within the limit given in the message.',
   },
   ITEM_FAILED: {
     meaning: 'Items of a group did not complete. The message names the first of them.',
     remedy:
-      'See the error of that item. `retry` of the group runs only such items again; `on_item_error: "null"` allows for failed ones.',
+      'See the error of that item. Retrying the group runs only those items again; `on_item_error: "null"` tolerates failed items.',
   },
   REPEAT_LIMIT: {
-    meaning: 'A task was repeated as often as `max` allows, and its `until` still does not hold.',
+    meaning: 'A task was repeated as often as `max` allows, and its `until` is still false.',
     remedy: 'Raise `max`, add a `delay`, or correct `until`. `retry` starts over.',
   },
   WHEN_FALSE: {
-    meaning: 'A task was skipped because its `when` does not hold. This is not a failure.',
+    meaning: 'A task was skipped because its `when` is false. This is not a failure.',
     remedy: 'Nothing. An expression that mentions the task sees undefined.',
   },
   INVALID_TEMPLATE: {
@@ -325,7 +325,7 @@ const SCRIPT_ERRORS = {
     remedy: 'Use smaller results, or reduce them in an earlier task.',
   },
   EXPRESSION_TOO_DEEP: {
-    meaning: 'An expression called functions, or has values nested, too deeply.',
+    meaning: 'An expression nested function calls or values too deeply.',
     remedy: 'Use a loop instead of recursion, or flatter values.',
   },
   EXPRESSION_PENDING: {
@@ -343,16 +343,15 @@ const SCRIPT_ERRORS = {
     remedy: 'Correct the program, or catch the error.',
   },
   PROGRAM_CPU_TIME: {
-    meaning:
-      'A program computed for longer than its limit. The time in which it waits for calls does not count.',
-    remedy: 'Let it compute less, or raise the limit.',
+    meaning: 'A program used more CPU time than its limit. Time spent waiting for calls does not count.',
+    remedy: 'Do less work in the program, or raise the limit.',
   },
   PROGRAM_MEMORY: {
     meaning: 'A program needs more memory than its limit.',
     remedy: 'Keep less data at once, or raise the limit.',
   },
   PROGRAM_TOO_DEEP: {
-    meaning: 'A program called functions, or has values nested, too deeply.',
+    meaning: 'A program nested function calls or values too deeply.',
     remedy: 'Use a loop instead of recursion, or flatter values.',
   },
   PROGRAM_CALLS: {
@@ -364,16 +363,16 @@ const SCRIPT_ERRORS = {
     remedy: 'Use `parallel(list, fn, { concurrency })`, or raise the limit.',
   },
   PROGRAM_TIMEOUT: {
-    meaning: 'A program took longer than its limit, including the time in which it waited for calls.',
-    remedy: 'Let it do less, or raise the limit.',
+    meaning: 'A program took longer than its limit, including the time spent waiting for calls.',
+    remedy: 'Do less work in the program, or raise the limit.',
   },
   PROGRAM_STUCK: {
-    meaning: 'A program waits for a promise, but has no calls in flight, so that nothing can ever settle it.',
-    remedy: 'Await only calls, and what is made of them.',
+    meaning: 'A program awaits a promise but has no calls in flight, so nothing can ever settle it.',
+    remedy: 'Await only calls and promises that depend on them.',
   },
   PROGRAM_DIVERGED: {
     meaning:
-      'A program that was resumed did something else than before it was interrupted. `details` has the first call that is different.',
+      'A resumed program behaved differently than before it was interrupted. `details` has the first call that differs.',
     remedy: 'Start it over with retry.',
   },
 } as const satisfies ErrorTable;
@@ -381,7 +380,7 @@ const SCRIPT_ERRORS = {
 /** Errors of the HTTP server. */
 const SERVER_ERRORS = {
   TOO_MANY_STREAMS: {
-    meaning: "The server's limit of open event streams is reached.",
+    meaning: 'The server has reached its limit of open event streams.',
     remedy: 'Close some, try again later, or raise the limit named in the message.',
   },
   SERVER_CLOSING: {
@@ -500,26 +499,27 @@ const FEATURE_ERRORS = {
   AGENT_NOT_ALLOWED: {
     meaning: 'A subtask cannot be delegated: its agent is unknown or not allowed.',
     remedy:
-      'Describe the agent under `[tasks.agents.NAME]` of `volley.toml`, or choose one for all with `--agent`.',
+      'Describe the agent under `[tasks.agents.NAME]` in `volley.toml`, or choose one for all with `--agent`.',
   },
   AGENT_NOT_INSTALLED: {
     meaning: 'The program of an agent cannot be found, or is not executable. Nothing was started.',
-    remedy: 'Install it, or name another with `command` under `[tasks.agents.NAME]` of `volley.toml`.',
+    remedy: 'Install it, or name another with `command` under `[tasks.agents.NAME]` in `volley.toml`.',
   },
   INVALID_ANSWER: {
     meaning: 'An agent or a model was asked, and none of its answers was valid.',
     remedy: 'The message says what was wrong with the last one. Make the schema or the prompt clearer.',
   },
   MODEL_FAILED: {
-    meaning: 'A model answered with an error, or with something that is no answer.',
-    remedy: 'Read the message of its server. Check `[models.NAME]` of `volley.toml`.',
+    meaning: 'A model answered with an error, or with something that is not an answer.',
+    remedy: 'Read the message from its server. Check `[models.NAME]` in `volley.toml`.',
   },
   FEATURE_RUNNING: {
     meaning: 'Another process is running the feature.',
     remedy: 'Wait for it to finish, or follow it as the message says. Nothing was started.',
   },
   FEATURE_BATCH: {
-    meaning: 'The batch is a run of a feature. Its tasks start agents and cannot be run by themselves.',
+    meaning:
+      'The batch belongs to a run of a feature. Its tasks start agents and cannot be run by themselves.',
     remedy: 'Run what is left with `volley tasks run`. Nothing was changed.',
   },
 } as const satisfies ErrorTable;
@@ -566,7 +566,7 @@ const CLUSTER_ERRORS = {
   },
   WORKER_LOST: {
     meaning:
-      'The worker stopped, lost its connection or was replaced while the call ran. It is not known how far it got.',
+      'The worker stopped, lost its connection or was replaced while the call ran. How far it got is unknown.',
     remedy:
       'Calls of idempotent tools are retried on another worker. Check the effects of others before you retry them.',
   },

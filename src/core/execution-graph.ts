@@ -206,7 +206,7 @@ function unknownDependency(node: LinkedNode, dependency: string): VolleyError {
   const own = node.name === undefined ? 'An execution' : `The execution ${JSON.stringify(node.name)}`;
   return new VolleyError(
     'UNKNOWN_DEPENDENCY',
-    `${own} depends on ${JSON.stringify(dependency)}, which is not known: submit it first or in the same group, or depend on its handle.`,
+    `${own} depends on ${JSON.stringify(dependency)}, which is unknown: submit it first or in the same group, or depend on its handle.`,
     { id: node.name, dependency },
   );
 }

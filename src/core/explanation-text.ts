@@ -15,7 +15,9 @@ export function explanationText(
 ): string {
   const text =
     standing.reason === 'quota' ? quotaText(standing, clockText) : standingText(execution, standing);
-  return 'roomIsKept' in standing && standing.roomIsKept ? `${text}; room is being kept for it` : text;
+  return 'roomIsKept' in standing && standing.roomIsKept
+    ? `${text}; capacity is being reserved for it`
+    : text;
 }
 
 function standingText(execution: Execution, standing: Exclude<StandingReason, Of<'quota'>>): string {
@@ -43,7 +45,7 @@ function standingText(execution: Execution, standing: Exclude<StandingReason, Of
     case 'rate':
       return `the rate of ${standing.owner} allows the next start in ${spanText(standing.allowedInMs)}`;
     case 'reservation':
-      return `room is being kept for ${whoText(standing.reservedFor)}, which has waited long`;
+      return `capacity is being reserved for ${whoText(standing.reservedFor)}, which has waited a long time`;
     case 'plan':
       return planText(standing);
     case 'worker':
@@ -79,7 +81,7 @@ function dependenciesText({ waitsFor, open, total }: Of<'dependencies'>): string
 }
 
 function resourceText({ resource, needed, free, limit, isLearned, isPossible }: Of<'resource'>): string {
-  const source = isLearned ? ' by what its tool used before' : '';
+  const source = isLearned ? ' (learned from earlier calls of its tool)' : '';
   const needs = `needs ${needed} ${UNITS.get(resource) ?? resource}${source}`;
   if (isPossible) return `${needs}, ${free} of ${limit} are free`;
   return `${needs}, but the limit was lowered to ${limit}: it cannot start until the limit is raised`;
@@ -88,7 +90,7 @@ function resourceText({ resource, needed, free, limit, isLearned, isPossible }: 
 function workerText({ shortage, workers }: Of<'worker'>): string {
   switch (shortage.lacks) {
     case 'workers':
-      return 'no worker takes work now: it waits until one joins';
+      return 'no worker is accepting work: it waits until one joins';
     case 'label':
       return `none of the ${countText(workers, 'worker')} has ${shortage.label} = ${JSON.stringify(shortage.wanted)}: it waits until one joins`;
     case 'labels':
@@ -118,14 +120,15 @@ function quotaText(
   const name = scopeText(scope);
   const until = clockText === undefined ? `for ${spanText(pausedForMs)}` : `until ${clockText(pausedForMs)}`;
   if (pausedForMs > 0) return `paused ${until}: ${name} reached its limit`;
-  if (allowed === 1) return `${name} reached its limit, and one execution tries whether that is over`;
-  return `${name} reached its limit a while ago: ${running} of at most ${allowed} run now, more if that goes well`;
+  if (allowed === 1)
+    return `${name} reached its limit, and one execution is testing whether it is available again`;
+  return `${name} reached its limit a while ago: ${running} of at most ${allowed} are running, and more will if they succeed`;
 }
 
 function lockText({ lock, heldBy, holders, ahead }: Of<'lock'>): string {
   const waits = `waits for the lock ${quote(lock)}`;
   const before = ahead === 0 ? '' : `, ${countText(ahead, 'other')} wait${ahead === 1 ? 's' : ''} before it`;
-  if (holders === 0) return `${waits}${before === '' ? ', which is about to be given away' : before}`;
+  if (holders === 0) return `${waits}${before === '' ? ', which is about to be granted' : before}`;
   return `${waits}, held by ${listText(heldBy.map(whoText), holders)}${before}`;
 }
 
@@ -135,7 +138,7 @@ function planText({ startsInMs }: Of<'plan'>): string {
 }
 
 function retryText({ retryInMs, attemptsLeft, isStillStopping, lastFailure }: Of<'retry-pause'>): string {
-  const when = isStillStopping ? 'as soon as its stopped attempt is gone' : `in ${spanText(retryInMs)}`;
+  const when = isStillStopping ? 'as soon as its stopped attempt has ended' : `in ${spanText(retryInMs)}`;
   const left = attemptsLeft === 1 ? 'for the last time ' : '';
   const more = attemptsLeft === 1 ? '' : `, ${attemptsLeft} attempts are left`;
   return `tries again ${left}${when}${more}${lastFailure === undefined ? '' : `; the last attempt failed: ${failureText(lastFailure)}`}`;
@@ -144,7 +147,7 @@ function retryText({ retryInMs, attemptsLeft, isStillStopping, lastFailure }: Of
 function runningText({ terms }: Execution, running: Of<'running'>): string {
   const { attempt, runningForMs, hasLentRoom, timeoutInMs, stallInMs, deadlineInMs } = running;
   const which = terms.retry.maxRetries === 0 ? '' : ` (attempt ${attempt} of ${terms.retry.maxRetries + 1})`;
-  const lent = hasLentRoom ? ', others use its room while it waits for its children' : '';
+  const lent = hasLentRoom ? ', others use its capacity while it waits for its children' : '';
   const limits = [
     limitText('timeout', timeoutInMs),
     limitText('stalled', stallInMs),

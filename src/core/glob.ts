@@ -90,7 +90,7 @@ class GlobCheck {
         return this.characterClass(at);
       case '(':
       case '{':
-        if (this.open.length === MAX_DEPTH) return `has brackets in one another more than ${MAX_DEPTH} deep`;
+        if (this.open.length === MAX_DEPTH) return `has brackets nested more than ${MAX_DEPTH} deep`;
         if (sign === '(' && previous === '!') this.add({ stars: 1, crossings: 0 });
         this.open.push({
           bracket: sign,

@@ -221,7 +221,7 @@ function isPlannable({ demand, terms, isEstimateKnown }: Execution, spreads: Map
 /**
  * Executions of a later tier never delay those of an earlier one. A new tier begins where a higher priority would
  * otherwise share one with a lower priority that does not deserve it yet, and after one step of the allowance. So
- * priorities and ageing mean the same as in the order of ranks. Resources that are reserved stay reserved: their owner
+ * priorities and aging mean the same as in the order of ranks. Resources that are reserved stay reserved: their owner
  * is first.
  */
 function tiersOf(

@@ -31,7 +31,7 @@ const MAX_NAMED = 64;
 /** What a named resource may be called. */
 export const RESOURCE_NAME = {
   pattern: /^[a-z][a-z0-9_-]{0,63}$/,
-  valid: '1 to 64 lowercase letters, digits, "_" or "-", the first a letter',
+  valid: '1 to 64 lowercase letters, digits, "_" or "-", starting with a letter',
 } as const;
 
 /** Without separators and capitals, so that `memory-mb` is taken for what it means. */
@@ -59,7 +59,7 @@ export function unknownResource(field: string, known: Iterable<string>): VolleyE
   const meant = close === undefined ? '' : ` Did you mean ${show(close)}?`;
   return new VolleyError(
     'UNKNOWN_RESOURCE',
-    `There is no resource ${show(field)}.${meant} Known are ${valid.join(', ')}. Others need a capacity: set one in [limits.resources] of volley.toml, or in \`resources\` of the engine.`,
+    `There is no resource ${show(field)}.${meant} Known resources: ${valid.join(', ')}. To add another, set its capacity under [limits.resources] in volley.toml, or in the \`resources\` of the engine.`,
     { field, nearest: close, known: valid },
   );
 }

@@ -12,7 +12,7 @@ export function reasonText(reason: unknown): string {
   }
 }
 
-export const TOO_DEEP = 'its lists and objects lie too deep in one another';
+export const TOO_DEEP = 'its lists and objects are nested too deeply';
 
 /** Why a value could not be serialized, without a final period. Replaces V8's message about nesting depth. */
 export function unwritableText(error: unknown): string {

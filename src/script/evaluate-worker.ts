@@ -152,7 +152,7 @@ function failureOf(thrown: Thrown, request: EvaluationRequest): EvaluationFailur
 
 const TOO_DEEP: EvaluationFailure = {
   code: 'EXPRESSION_TOO_DEEP',
-  message: 'calls functions, or nests values, too deeply',
+  message: 'nests calls or values too deeply',
 };
 
 function outOfMemory({ memoryMb }: EvaluationRequest): EvaluationFailure {

@@ -435,7 +435,7 @@ class RunningProgram {
 
 const TOO_DEEP: ProgramFailure = {
   code: 'PROGRAM_TOO_DEEP',
-  message: 'calls functions, or nests values, too deeply',
+  message: 'nests calls or values too deeply',
 };
 const STUCK: ProgramFailure = {
   code: 'PROGRAM_STUCK',
@@ -454,7 +454,7 @@ function syntaxFailure(thrown: Thrown): ProgramFailure {
 }
 
 function notMade(index: number): ProgramFailure {
-  const message = `does something else than before it was interrupted: it has not made call ${index}`;
+  const message = `behaves differently than before it was interrupted: it has not made call ${index}`;
   return { code: 'PROGRAM_DIVERGED', message, details: { index } };
 }
 

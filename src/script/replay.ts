@@ -62,7 +62,7 @@ function divergence(index: number, before: RecordedCall, now: RecordedCall | und
         : now.hash !== before.hash
           ? 'its arguments were different'
           : 'it made the call at another time';
-  const message = `The program did something else than before it was interrupted: call ${index} was ${before.function}, and now ${what}. Start it over with retry.`;
+  const message = `The program behaved differently than before it was interrupted: call ${index} was ${before.function}, and now ${what}. Start it over with retry.`;
   return Object.assign(new VolleyError('PROGRAM_DIVERGED', message, { index, before, now }), {
     retryable: false,
   });

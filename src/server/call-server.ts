@@ -24,7 +24,7 @@ export async function callServer<T extends object>(
   const answer = await answerOf(server, 'POST', path, body === undefined ? undefined : JSON.stringify(body));
   const found = (answer ?? {}) as Readonly<Record<string, unknown>>;
   if (fields.some((name) => found[name] === undefined || found[name] === null))
-    throw unreachable(server, 'an answer that Volley does not give');
+    throw unreachable(server, 'its answer is not from Volley');
   return answer as T;
 }
 
@@ -119,14 +119,14 @@ async function secureSocket(
   }
   if (socket.getPeerCertificate().fingerprint256 === certificate) return socket;
   socket.destroy();
-  throw new Error('another certificate than that of the server');
+  throw new Error('its certificate has changed');
 }
 
 function parsed(server: Asked, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw unreachable(server, 'an answer that is not JSON');
+    throw unreachable(server, 'its answer is not JSON');
   }
 }
 

@@ -223,7 +223,10 @@ function setUp(connection: DatabaseSyncInstance, file: string): void {
   connection.exec(`PRAGMA ${SCHEMA}.auto_vacuum = INCREMENTAL`);
   const row = connection.prepare(`PRAGMA ${SCHEMA}.journal_mode = WAL`).get() as { journal_mode: string };
   if (row.journal_mode !== 'wal') {
-    throw unavailable(file, 'its file system allows no write-ahead log. Use a folder on a local disk');
+    throw unavailable(
+      file,
+      'its file system does not support a write-ahead log. Use a folder on a local disk',
+    );
   }
   connection.exec(`PRAGMA ${SCHEMA}.synchronous = NORMAL; PRAGMA ${SCHEMA}.cache_size = -16000`);
   connection.exec(`PRAGMA ${SCHEMA}.wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
@@ -319,7 +322,7 @@ export class FileWatch {
     if (identityOf(this.file) === this.identity) return;
     throw unavailable(
       this.file,
-      'the file was deleted or replaced while it was open. Put it back or not, then open the store again',
+      'the file was deleted or replaced while it was open. Put it back if you need it, then open the store again',
     );
   }
 }

@@ -50,13 +50,13 @@ export function storeError(error: unknown, file: string): Error {
     case READONLY:
       return unavailable(
         file,
-        'the file or its folder may not be written. Change the permissions or use another folder',
+        'the file or its folder is not writable. Change the permissions or use another folder',
         error,
       );
     case CANTOPEN:
       return unavailable(
         file,
-        `it cannot be opened (${reason}). Check that its folder exists and may be written`,
+        `it cannot be opened (${reason}). Check that its folder exists and is writable`,
         error,
       );
     case BUSY:

@@ -537,8 +537,8 @@ export class Recoverer {
       status: 'failed',
       reason: 'crashed',
       message:
-        `The process that ran it ended in the middle of it, and ${name} is not declared idempotent, so it was not ` +
-        'run again. Look at what it has done already; retry runs it once more.',
+        `The process that ran it died midway, and ${name} is not declared idempotent, so it was not ` +
+        'run again. Check what it has already done, then retry it.',
     } as const;
     this.fail.run(key);
     this.tasks.writeEnd(key, end, at);

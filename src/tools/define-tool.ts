@@ -63,7 +63,7 @@ export function defineTool<I, O>(given: unknown): Tool<I, O> {
   if (typeof name !== 'string' || !NAME.test(name)) {
     throw new VolleyError(
       'INVALID_TOOL',
-      `The name of a tool must have 1 to 128 letters, digits, "_", "-" or ".", the first a letter or "_", but it is ${show(name)}.`,
+      `A tool name must be 1 to 128 letters, digits, "_", "-" or ".", starting with a letter or "_", but it is ${show(name)}.`,
     );
   }
   try {
@@ -183,7 +183,7 @@ function checkLimits(name: string, limits: RunLimits, isolation: Isolation): voi
   if (isolation === 'process') return;
   for (const limit of PROCESS_LIMITS) {
     if (limits[limit] !== undefined) {
-      fail(name, `limits.${limit} can be enforced in a process only: set isolation to "process"`);
+      fail(name, `limits.${limit} can be enforced only in a process: set isolation to "process"`);
     }
   }
 }

@@ -304,7 +304,7 @@ function compileStandardSchema<T>(schema: StandardSchemaV1<unknown, T>, owner: s
   if (typeof (standard as Partial<typeof standard> | null)?.validate !== 'function') {
     throw new VolleyError(
       'INVALID_TOOL',
-      `The schema of ${owner} has "~standard" as a Standard Schema has it, but no validate() there: pass the schema as its library created it.`,
+      `The schema of ${owner} has "~standard" like a Standard Schema, but no validate() in it: pass the schema as its library created it.`,
     );
   }
   return {

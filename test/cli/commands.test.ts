@@ -208,7 +208,7 @@ describe('run --dry-run', () => {
     expect(said).toMatchObject({ status: 2, stdout: '' });
     const lines = said.stderr.trimEnd().split('\n');
     expect(lines).toHaveLength(12);
-    expect(lines[0]).toBe('error: 11 tasks of 11 cannot be added, so none were added.');
+    expect(lines[0]).toBe('error: 11 of 11 tasks cannot be added, so none were added.');
     expect(lines[1]).toBe(
       '  bad.json:1:2: task 1 (id "a"): There is no tool "list_director"; did you mean list_directory?',
     );
@@ -379,7 +379,7 @@ describe('plan', () => {
     expect(lines.slice(0, 3)).toEqual([
       'work: 4 tasks, 2 at once; planned, nothing was started',
       '  takes about 6 s for 8 s of work, 1.3× the speed of one task at a time',
-      '  no schedule is shorter than 6 s; the plan reaches that',
+      '  no schedule can be shorter than 6 s; the plan achieves that',
     ]);
     // The bars of 88 columns for 6 s.
     const bars = lines.slice(5, 9).map((line) => [line.trim().split(' ')[0], line.indexOf('█') - 10]);
@@ -396,7 +396,7 @@ describe('plan', () => {
       '  cpu                 5 s  2 in all',
       '  at once             4 s  2 in all',
       '',
-      'What more would gain',
+      'Gain from raising a limit',
       '  with            takes about  gain',
       '  1 more cpu              6 s  none',
       '  1 more at once          6 s  none',

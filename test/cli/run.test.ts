@@ -73,7 +73,7 @@ describe('run', () => {
     });
     const wrong = await say(folder, ['run', 'a.json']);
     expect(wrong.stderr).toBe(
-      'error: a.json:1:23: The request "add_batch" cannot be done: tasks[0].function must be a string, but it is 5. Nothing was changed.\n',
+      'error: a.json:1:23: The request "add_batch" is not valid: tasks[0].function must be a string, but it is 5. Nothing was changed.\n',
     );
     const named = await say(folder, ['run', 'b.json', '--batch', 'a\nb']);
     expect(named.stderr).toMatch(/^error: --batch must not contain control characters/);
@@ -295,7 +295,7 @@ describe('add-batch', () => {
     const folder = folderWith({ 'a.json': tasks });
     const said = await say(folder, ['add-batch', 'a.json']);
     expect(said).toMatchObject({ status: 0, stdout: expect.stringContaining('to the batch "mine"') });
-    expect(said.stderr).toContain('the settings max_concurrent and fail_fast of the file');
+    expect(said.stderr).toContain('the settings max_concurrent and fail_fast in the file');
   });
 });
 

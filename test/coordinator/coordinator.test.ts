@@ -306,7 +306,7 @@ describe('executeParallel()', () => {
   it.each<[string, unknown, string]>([
     ['something that is no list', 'all', 'INVALID_CALL: The calls must be a list'],
     ['a call that is none', ['echo'], 'INVALID_CALL: Call 1 must be an object'],
-    ['a call without a name', [{ id: 'a' }], 'INVALID_CALL: Call 1 has no name of a tool'],
+    ['a call without a name', [{ id: 'a' }], 'INVALID_CALL: Call 1 has no tool name'],
     [
       'an unknown field',
       [{ name: 'echo', dependson: [] }],

@@ -92,7 +92,7 @@ describe('what could wait for ever', () => {
   it('is refused when an item of submitAll names another group', () => {
     const engine = new ParallelExecutionEngine();
     const items = [{ toolName: 'a', group: 'other', run: () => 1 }];
-    expect(() => engine.submitAll(items, { name: 'mine' })).toThrow(/cannot be of group "other" too/);
+    expect(() => engine.submitAll(items, { name: 'mine' })).toThrow(/cannot also be in group "other"/);
     expect(engine.statistics().submitted).toBe(0);
   });
 });

@@ -125,7 +125,7 @@ describe('a repository that nobody has trusted', () => {
       });
       expect(run.isError).toBe(true);
       expect(JSON.stringify(run)).toContain(`volley trust ${repository.folder}`);
-      expect(JSON.stringify(run)).toMatch(/volley mcp\b.* restarted/);
+      expect(JSON.stringify(run)).toMatch(/Restart .*volley mcp\b/);
     }
     expect(repository.marks()).toEqual([]);
   });

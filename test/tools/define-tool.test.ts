@@ -105,8 +105,8 @@ describe('defineTool()', () => {
     ['limits that are a list', { limits: [] }, 'limits must be an object'],
     ['a description that is no text', { description: 5 }, 'description must be a string'],
     ['resources that are promised', { resources: Promise.resolve({}) }, 'they are a promise'],
-    ['an empty Standard Schema', { input: { '~standard': {} } }, 'no validate() there'],
-    ['no Standard Schema', { input: { '~standard': null } }, 'no validate() there'],
+    ['an empty Standard Schema', { input: { '~standard': {} } }, 'no validate() in it'],
+    ['no Standard Schema', { input: { '~standard': null } }, 'no validate() in it'],
     [
       'a JSON Schema of an unknown draft',
       { input: { $schema: 'http://json-schema.org/draft-04/schema#' } },
@@ -123,7 +123,7 @@ describe('defineTool()', () => {
     [
       'a memory limit that only a process can keep',
       { limits: { memoryMb: 100 } },
-      'limits.memoryMb can be enforced in a process only',
+      'limits.memoryMb can be enforced only in a process',
     ],
     ['a limit of nothing', { isolation: 'process', limits: { cpuMs: 0 } }, 'limits.cpuMs must be a number'],
     ['a schema that is none', { input: 'string' }, 'must be a Standard Schema'],

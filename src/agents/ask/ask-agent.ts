@@ -19,9 +19,9 @@ const INPUT = z.strictObject({
     .min(1)
     .max(64)
     .optional()
-    .describe('The agent to ask. Default: that of the configuration.'),
+    .describe('The agent to ask. Default: the one in the configuration.'),
   folder: PATH.default('.').describe(
-    'The folder that the agent works in. It can read there, and change nothing.',
+    'The working folder of the agent. It can read files there but not change them.',
   ),
   budget: z
     .strictObject({
@@ -50,7 +50,7 @@ export function askAgentTool(
   return defineTool<AskAgentInput, AskAgentResult>({
     name: ASK_AGENT,
     description:
-      'Asks a coding agent, such as codex or claude. It reads the files itself and changes nothing. With a JSON Schema, the answer is data; an invalid answer is asked for again.',
+      'Asks a coding agent, such as codex or claude. It reads the files itself and changes nothing. With a JSON Schema, the answer is data; if it is invalid, the agent is asked again.',
     input: INPUT,
     output: OUTPUT,
     readOnly: true,

@@ -50,7 +50,7 @@ export function askModelTool(
   const slowest = Math.max(...Object.values(models).map(({ timeoutMs }) => timeoutMs));
   return defineTool<AskModelInput, AskModelResult>({
     name: ASK_MODEL,
-    description: `Asks a language model (${Object.keys(models).join(', ')}). It gets the content of the files. With a JSON Schema, the answer is data; an invalid answer is asked for again.`,
+    description: `Asks a language model (${Object.keys(models).join(', ')}). It gets the content of the files. With a JSON Schema, the answer is data; if it is invalid, the model is asked again.`,
     input: INPUT,
     output: OUTPUT,
     readOnly: true,

@@ -27,7 +27,7 @@ export const ASK_FIELDS = {
     .min(1)
     .max(10)
     .default(3)
-    .describe('How often to ask if the answer is not valid, each time with what was wrong.'),
+    .describe('How many times to ask for a valid answer. Each repeat says what was wrong.'),
 };
 
 const USAGE = z.object({
@@ -39,7 +39,7 @@ const USAGE = z.object({
 /** The result that they share. */
 export const ANSWER_FIELDS = {
   answer: z.unknown().describe('The answer: data if there is a schema, otherwise text.'),
-  asks: z.number().describe('How often it was asked.'),
+  asks: z.number().describe('How many times it was asked.'),
   usage: USAGE,
 };
 

@@ -24,7 +24,7 @@ export const addBatchAction = defineAction({
   }),
   cli: {
     group: 'run',
-    summary: 'Add the tasks of a file to a batch, without running it',
+    summary: 'Add the tasks in a file to a batch without running it',
     examples: ['volley add-batch audit.json', 'generate-tasks | volley add-batch - --batch audit'],
     options: { tasks: false, return: false },
   },

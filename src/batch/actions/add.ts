@@ -31,7 +31,7 @@ export const addAction = defineAction({
       on_item_error: false,
       when: {
         flags: '--when <expression>',
-        help: 'a JavaScript expression over results; the task is skipped unless it holds',
+        help: 'a JavaScript expression over results; the task is skipped unless it is true',
       },
     },
   },

@@ -17,15 +17,15 @@ export const ACTIONS = [
     summary: 'Add many tasks to a batch, all or none',
     scope: 'run',
     hints: { creates: true },
-    cli: { summary: 'Add the tasks of a file to a batch, without running it', group: 'run' },
+    cli: { summary: 'Add the tasks in a file to a batch without running it', group: 'run' },
     load: async () => (await import('./add-batch.ts')).addBatchAction,
   },
   {
     name: 'start',
-    summary: 'Run all open tasks of a batch in parallel',
+    summary: 'Run all open tasks in a batch in parallel',
     scope: 'run',
     hints: {},
-    cli: { summary: 'Run all open tasks of a batch in parallel', group: 'run' },
+    cli: { summary: 'Run all open tasks in a batch in parallel', group: 'run' },
     load: async () => (await import('./start.ts')).startAction,
   },
   {
@@ -38,13 +38,10 @@ export const ACTIONS = [
   },
   {
     name: 'stop',
-    summary: 'Start no more tasks of a batch; running tasks finish, the rest stays open',
+    summary: 'Stop a batch: running tasks finish, and the rest stay open',
     scope: 'run',
     hints: { askHolder: true },
-    cli: {
-      summary: 'Start no more tasks of a batch; running tasks finish, the rest stays open',
-      group: 'run',
-    },
+    cli: { summary: 'Stop a batch: running tasks finish, and the rest stay open', group: 'run' },
     load: async () => (await import('./stop.ts')).stopAction,
   },
   {
@@ -52,15 +49,18 @@ export const ACTIONS = [
     summary: 'Cancel tasks for good, running or waiting; tasks that depend on them are skipped',
     scope: 'run',
     hints: { destructive: true, askHolder: true },
-    cli: { summary: 'Cancel tasks of a batch', group: 'run' },
+    cli: { summary: 'Cancel tasks in a batch', group: 'run' },
     load: async () => (await import('./cancel.ts')).cancelAction,
   },
   {
     name: 'clear',
-    summary: 'Delete a batch with all its results, or its tasks with some statuses',
+    summary: 'Delete a batch with all its results, or only tasks with certain statuses',
     scope: 'admin',
     hints: { destructive: true },
-    cli: { summary: 'Delete a batch with all its results, or its tasks with some statuses', group: 'run' },
+    cli: {
+      summary: 'Delete a batch with all its results, or only tasks with certain statuses',
+      group: 'run',
+    },
     load: async () => (await import('./clear.ts')).clearAction,
   },
   {
@@ -73,10 +73,10 @@ export const ACTIONS = [
   },
   {
     name: 'wait',
-    summary: 'Wait for the end of a batch, or for a number of seconds',
+    summary: 'Wait until a batch ends, or for a number of seconds',
     scope: 'read',
     hints: { readOnly: true, askHolder: true },
-    cli: { summary: 'Wait for the end of a batch that another process runs', group: 'look' },
+    cli: { summary: 'Wait for a batch in another process to end', group: 'look' },
     load: async () => (await import('./wait.ts')).waitAction,
   },
   {
@@ -89,10 +89,10 @@ export const ACTIONS = [
   },
   {
     name: 'results',
-    summary: 'Read results: a summary, a page of tasks, or one result in whole or in part',
+    summary: 'Read results: a summary, a page of tasks, or all or part of one result',
     scope: 'read',
     hints: { readOnly: true },
-    cli: { summary: 'Show the results of a batch, or one result in whole', group: 'look' },
+    cli: { summary: 'Show the results of a batch, or one full result', group: 'look' },
     load: async () => (await import('./results.ts')).resultsAction,
   },
   {

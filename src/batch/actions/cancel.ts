@@ -27,7 +27,7 @@ export const cancelAction = defineAction({
   },
   cli: {
     group: 'run',
-    summary: 'Cancel tasks of a batch',
+    summary: 'Cancel tasks in a batch',
     examples: ['volley cancel analyze-3 analyze-4 --batch audit', 'volley cancel --batch audit --all'],
     argument: 'ids',
   },

@@ -11,7 +11,7 @@ import { defineAction } from './define-action.ts';
 export const clearAction = defineAction({
   name: 'clear',
   order: 70,
-  summary: 'Delete a batch with all its results, or its tasks with some statuses',
+  summary: 'Delete a batch with all its results, or only tasks with certain statuses',
   scope: 'admin',
   hints: { destructive: true },
   schema: z.strictObject({

@@ -18,7 +18,7 @@ export const exportAction = defineAction({
     format: z
       .enum(['json', 'csv', 'jsonl', 'markdown'])
       .optional()
-      .describe('Default: by the ending of the file name, otherwise json.'),
+      .describe('Default: from the file extension, otherwise json.'),
     output_file: z
       .string()
       .min(1)

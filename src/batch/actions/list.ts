@@ -63,7 +63,7 @@ function batchLine(batch: ListedBatch): string {
 }
 
 function stateText({ state, holder, counts, startedAt }: ListedBatch): string {
-  if (state === 'elsewhere') return `is run by ${holderText(holder!)}`;
+  if (state === 'elsewhere') return `is running in ${holderText(holder!)}`;
   if (state !== 'idle') return `is ${state}`;
   if (counts.open + counts.running === 0) return 'has ended';
   return startedAt === undefined ? 'has not started' : 'is not running';

@@ -12,7 +12,7 @@ const MAX_SEQ = 2 ** 30 - 1;
 export const resultsAction = defineAction({
   name: 'results',
   order: 110,
-  summary: 'Read results: a summary, a page of tasks, or one result in whole or in part',
+  summary: 'Read results: a summary, a page of tasks, or all or part of one result',
   scope: 'read',
   hints: { readOnly: true },
   schema: z.strictObject({
@@ -25,9 +25,9 @@ export const resultsAction = defineAction({
       'Only tasks with these statuses. Default: all that ended.',
     ),
     group: TASK_ID.optional().describe('Only the items of this group.'),
-    limit: z.number().int().min(1).max(MAX_ON_A_PAGE).default(20).describe('Tasks on a page.'),
+    limit: z.number().int().min(1).max(MAX_ON_A_PAGE).default(20).describe('Tasks per page.'),
     offset: z.number().int().min(0).max(MAX_SEQ).default(0).describe('Tasks to skip.'),
-    cursor: z.number().int().min(0).max(MAX_SEQ).default(0).describe('The next_cursor of the page before.'),
+    cursor: z.number().int().min(0).max(MAX_SEQ).default(0).describe('The next_cursor of the previous page.'),
     id: TASK_ID.optional().describe('One task, with its result.'),
     range: z
       .strictObject({
@@ -46,7 +46,7 @@ export const resultsAction = defineAction({
   },
   cli: {
     group: 'look',
-    summary: 'Show the results of a batch, or one result in whole',
+    summary: 'Show the results of a batch, or one full result',
     examples: [
       'volley results --format summary',
       'volley results --format detailed --filter-status failed',

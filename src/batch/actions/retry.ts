@@ -43,7 +43,7 @@ export const retryAction = defineAction({
     return {
       text: linesText(
         reopened === 0
-          ? 'Nothing to retry: no task failed, was cancelled or was skipped, except where its group handled that.'
+          ? 'Nothing to retry: no tasks failed, were cancelled or were skipped, apart from those that their group handled.'
           : `Reopened ${countText(reopened, 'task')} of the batch "${batch}".`,
         // Then there is nothing for a running batch to take.
         reopened === 0 && joined.state !== 'idle' ? `It has ${countsText(joined.counts)}.` : joined.text,

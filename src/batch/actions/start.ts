@@ -16,7 +16,7 @@ const MAX_CONCURRENT = 10_000;
 export const startAction = defineAction({
   name: 'start',
   order: 30,
-  summary: 'Run all open tasks of a batch in parallel',
+  summary: 'Run all open tasks in a batch in parallel',
   scope: 'run',
   hints: {},
   schema: z.strictObject({
@@ -26,7 +26,7 @@ export const startAction = defineAction({
         error: `must be a whole number from 1 to ${MAX_CONCURRENT} or "auto"`,
       })
       .default('auto')
-      .describe('Tasks that may run at once. "auto" (the default) chooses by the kind of work.'),
+      .describe('Maximum tasks at once. "auto" (the default) chooses by the kind of work.'),
     timeout: SECONDS.optional().describe(
       'Seconds for the whole batch. Tasks that have not ended by then fail with the reason "deadline".',
     ),
@@ -43,9 +43,9 @@ export const startAction = defineAction({
       })
       .optional()
       .describe(
-        'What models and agents may cost in total, over all runs of the batch: US dollars such as "5", or "200k tokens". Then no more calls start, and the rest stays open.',
+        'The total budget for models and agents, over all runs of the batch: US dollars such as "5", or "200k tokens". When it is used up, no more calls start, and the rest stay open.',
       ),
-    cache: z.boolean().default(true).describe('Whether results may come from the cache, and are kept there.'),
+    cache: z.boolean().default(true).describe('Whether to use cached results and to cache new ones.'),
     force: z.boolean().default(false).describe('Run all tasks, even if their results are cached.'),
   }),
   http: { method: 'post', path: '/v1/batches/{batch}/start', operationId: 'startBatch' },
@@ -59,7 +59,7 @@ export const startAction = defineAction({
     options: {
       timeout: { flags: '--timeout <seconds>' },
       wait: false,
-      cache: { flags: '--no-cache', help: 'neither use cached results nor keep new ones' },
+      cache: { flags: '--no-cache', help: 'neither use cached results nor cache new ones' },
     },
   },
   run: async ({ batch, max_concurrent, timeout, wait, fail_fast, budget, cache, force }, context) => {

@@ -12,7 +12,7 @@ import { defineAction } from './define-action.ts';
 export const stopAction = defineAction({
   name: 'stop',
   order: 50,
-  summary: 'Start no more tasks of a batch; running tasks finish, the rest stays open',
+  summary: 'Stop a batch: running tasks finish, and the rest stay open',
   scope: 'run',
   hints: { askHolder: true },
   schema: z.strictObject({
@@ -29,7 +29,7 @@ export const stopAction = defineAction({
     options: {
       graceful: {
         flags: '--now',
-        help: 'end running tasks; those that are safe to repeat run again with the next start',
+        help: 'cancel running tasks; those that are safe to repeat run again on the next start',
         value: false,
       },
     },

@@ -14,16 +14,16 @@ const POLL_MS = 250;
 export const waitAction = defineAction({
   name: 'wait',
   order: 90,
-  summary: 'Wait for the end of a batch, or for a number of seconds',
+  summary: 'Wait until a batch ends, or for a number of seconds',
   scope: 'read',
   hints: { readOnly: true, askHolder: true },
   schema: z.strictObject({
     batch: BATCH,
-    timeout: SECONDS.optional().describe('Seconds to wait at most. Default: until the end.'),
+    timeout: SECONDS.optional().describe('Maximum seconds to wait. Default: until it ends.'),
   }),
   cli: {
     group: 'look',
-    summary: 'Wait for the end of a batch that another process runs',
+    summary: 'Wait for a batch in another process to end',
     examples: ['volley wait', 'volley wait --batch audit --timeout 60'],
     options: { timeout: { flags: '--timeout <seconds>' } },
   },

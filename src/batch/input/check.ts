@@ -27,7 +27,7 @@ export function checkInput<S extends z.ZodType>(schema: S, action: string, given
   const [first] = issues;
   throw new VolleyError(
     codeOf(first!),
-    `The request "${action}" cannot be done: ${texts.join('; ')}. Nothing was changed.`,
+    `The request "${action}" is not valid: ${texts.join('; ')}. Nothing was changed.`,
     { action, field: placeText(first!.path), ...(issues.length > 1 && { problems }) },
   );
 }
@@ -46,6 +46,8 @@ function textOf(issue: Issue, given: unknown, schema: z.ZodType): string {
 export function faultText(issue: Issue, given: unknown): string {
   const value = valueAt(given, issue.path);
   if (value === undefined && issue.code !== 'custom') return 'is missing';
+  if (issue.code === 'too_small' && issue.origin !== 'number' && issue.origin !== 'int')
+    return 'must not be empty';
   return `${ruleOf(issue, value)}, but it is ${show(value)}`;
 }
 
@@ -60,9 +62,7 @@ function ruleOf(issue: Issue, value: unknown): string {
     case 'invalid_type':
       return `must be ${kindText(issue.expected)}`;
     case 'too_small':
-      return issue.origin === 'number' || issue.origin === 'int'
-        ? `must be ${issue.inclusive === false ? 'more than' : 'at least'} ${issue.minimum}`
-        : `must not be empty`;
+      return `must be ${issue.inclusive === false ? 'more than' : 'at least'} ${issue.minimum}`;
     case 'too_big':
       return issue.origin === 'number' || issue.origin === 'int'
         ? `must be at most ${issue.maximum}`

@@ -43,9 +43,7 @@ const EXPRESSION = z.string().min(1).max(MAX_EXPRESSION_LENGTH);
 
 const TASK_IDS = z.array(TASK_ID).min(1).max(MAX_LIST_LENGTH);
 
-export const BATCH = label(100)
-  .default('default')
-  .describe('The name of the batch; batches are kept apart. Default "default".');
+export const BATCH = label(100).default('default').describe('The name of the batch. Default "default".');
 
 export const SECONDS = z.number().positive().max(MAX_SECONDS);
 
@@ -150,7 +148,7 @@ function isListObject(value: Readonly<Record<string, unknown>>): boolean {
 
 /** The fields of a task, of `add` and of each entry of `add_batch`. */
 export const TASK_FIELDS = {
-  name: TASK_NAME.optional().describe('A name for people. Default: the id, or the name of the function.'),
+  name: TASK_NAME.optional().describe('A display name. Default: the id, or the name of the function.'),
   function: z.string().min(1).max(128).describe('The tool to call.'),
   params: PARAMS.default({}).describe(
     'The arguments of the tool. { "$from": id, "path": "/a/0" } and "${id.a[0]}" stand for a part of the result of another task of the batch; "$${" is a literal "${".',
@@ -160,7 +158,7 @@ export const TASK_FIELDS = {
   id: OWN_ID.optional().describe('Unique in the batch. Default: one is chosen and returned.'),
   depends_on: z.array(OWN_ID).max(10_000).optional().describe('Ids of tasks that must end first.'),
   timeout: SECONDS.optional().describe('Seconds for one attempt.'),
-  resources: RESOURCE_FIELDS.optional().describe('What it needs, if that differs from its tool.'),
+  resources: RESOURCE_FIELDS.optional().describe('What it needs, if different from its tool.'),
   on: z
     .record(z.string().min(1).max(256), z.union([z.string().max(256), z.number(), z.boolean()]))
     .optional()
@@ -169,14 +167,14 @@ export const TASK_FIELDS = {
     .enum(['skip', 'run', 'on-failure'])
     .optional()
     .describe('What to do if a dependency did not complete. Default skip.'),
-  when: EXPRESSION.optional().describe('JavaScript over results. The task is skipped unless it holds.'),
+  when: EXPRESSION.optional().describe('JavaScript over results. The task is skipped unless it is true.'),
   for_each: FOR_EACH.optional().describe(
     'One run for each element of a list, a reference, { "glob": "src/**" } or JavaScript, with ${item} and ${index} in params. The result is a list.',
   ),
   repeat: z
     .strictObject({
       until: EXPRESSION.optional().describe('JavaScript over result, index and results.'),
-      max: z.number().int().min(1).max(MAX_ROUNDS).default(100).describe('Rounds at most. Default 100.'),
+      max: z.number().int().min(1).max(MAX_ROUNDS).default(100).describe('Maximum rounds. Default 100.'),
       delay: SECONDS.optional().describe('Seconds between rounds.'),
     })
     .optional()

@@ -104,7 +104,7 @@ function unknownReference(inner: string, known: KnownIds): VolleyError {
   const meant = known.nearest?.(id);
   return new VolleyError(
     'UNKNOWN_DEPENDENCY',
-    `Its "for_each" refers to the result of ${show(id)}, but no task of the batch has this id.${meant === undefined ? '' : ` Did you mean ${show(meant)}?`}`,
+    `Its "for_each" refers to the result of ${show(id)}, but no task in the batch has this id.${meant === undefined ? '' : ` Did you mean ${show(meant)}?`}`,
     { id, nearest: meant },
   );
 }

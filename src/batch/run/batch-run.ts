@@ -697,7 +697,7 @@ export class BatchRun implements TaskRunParts, GroupHost {
     const { json } = await this.resultsOf(ids);
     const results = new Map([...ids].map((other) => [other, json(other)]));
     if (await holds({ source: when, results })) return undefined;
-    const message = this.coordinator.redactor.text(`Its condition does not hold: ${when}`);
+    const message = this.coordinator.redactor.text(`Its condition is false: ${when}`);
     return { status: 'skipped', cause: undefined, code: 'WHEN_FALSE', message };
   }
 
@@ -824,7 +824,7 @@ export class BatchRun implements TaskRunParts, GroupHost {
     this.journal.attemptFailed(task.seq, attempt).catch(() => {});
   }
 
-  /** Stops the batch if all that ended lately failed for the same outside reason. */
+  /** Stops the batch if all that ended lately failed for the same external reason. */
   private noteOutage(error: unknown): void {
     const { redactor, maxOutages } = this.coordinator;
     const { outage, message } = toCallError(error, redactor);
@@ -835,7 +835,7 @@ export class BatchRun implements TaskRunParts, GroupHost {
     const { count } = this.outage;
     if (count < maxOutages || this.isStopping) return;
     const calls = count === 1 ? 'a call' : `${count} calls in a row`;
-    const text = `${calls} failed for the same outside reason (${kind}): ${message}`;
+    const text = `${calls} failed for the same external reason (${kind}): ${message}`;
     this.problem ??= new VolleyError('OUTAGE', `${text}${/[.!?]$/.test(text) ? '' : '.'}`, { kind, scope });
     this.stop({ now: false });
   }
@@ -985,7 +985,7 @@ function isSkippedByItself(task: TaskSummary | undefined): boolean {
 function tooLarge(id: string): VolleyError {
   return new VolleyError(
     'RESULT_TOO_LARGE',
-    `The results of the items of ${id} are too large together to be used as one list. Use smaller results.`,
+    `Together, the results of the items of ${id} are too large to be used as one list. Use smaller results.`,
     { id },
   );
 }

@@ -221,7 +221,7 @@ export class GroupRun {
           if (until === undefined) return;
           throw new VolleyError(
             'REPEAT_LIMIT',
-            `It was run ${countText(max, 'time')}, and "until" still does not hold: ${until}`,
+            `It ran ${countText(max, 'time')}, and "until" is still false: ${until}`,
           );
         }
         if (delayMs !== undefined) await task.lendWhile(this.pause(delayMs));
@@ -272,11 +272,14 @@ export class GroupRun {
   ): Promise<readonly unknown[]> {
     const list = await this.evaluated(record, forEach, signal);
     if (!Array.isArray(list))
-      throw new VolleyError('INVALID_ITEMS', `Its "for_each" must give a list, but it gives ${show(list)}.`);
+      throw new VolleyError(
+        'INVALID_ITEMS',
+        `Its "for_each" must produce a list, but it produced ${show(list)}.`,
+      );
     if (list.length > MAX_ITEMS)
       throw new VolleyError(
         'INVALID_ITEMS',
-        `Its "for_each" gives ${list.length} items; the limit is ${MAX_ITEMS}. Use several tasks.`,
+        `Its "for_each" produced ${list.length} items; the limit is ${MAX_ITEMS}. Use several tasks.`,
       );
     return list;
   }
@@ -356,7 +359,7 @@ export class GroupRun {
       if (bytes > MAX_ITEMS_BYTES)
         throw new VolleyError(
           'INVALID_ITEMS',
-          `The params of its items have more than ${MAX_ITEMS_BYTES >> 20} MB together. Pass paths instead of contents.`,
+          `The params of its items exceed ${MAX_ITEMS_BYTES >> 20} MB in total. Pass paths instead of contents.`,
         );
       if (this.isClosed) return;
     }
@@ -475,6 +478,6 @@ function paramsOf(
   }
   const params = JSON.stringify(resolved.value ?? {});
   if (params.length <= MAX_PARAMS_BYTES) return { params };
-  const message = `The params have more than ${MAX_PARAMS_BYTES >> 20} MB. Pass a path instead of contents.`;
+  const message = `The params exceed ${MAX_PARAMS_BYTES >> 20} MB. Pass a path instead of contents.`;
   return { problem: { code: 'INVALID_ARGUMENTS', message } };
 }

@@ -80,7 +80,7 @@ async function answerFrom(
 ): Promise<Answer | undefined> {
   const request = await store.ask(batch, JSON.stringify(ask));
   if (request === undefined) return undefined;
-  const held = `The batch ${JSON.stringify(batch)} is run by ${holderText(holder)}, which`;
+  const held = `The batch ${JSON.stringify(batch)} is running in ${holderText(holder)}, which`;
   try {
     const deadline = performance.now() + WAIT_MS;
     for (;;) {

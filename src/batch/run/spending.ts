@@ -48,7 +48,7 @@ export class SpendingMeter {
     }
     // A limit that cannot be held must not look as if it were.
     if (total.unpriced > 0)
-      return 'A budget in dollars cannot be held: the model or agent does not report its cost. Give a budget such as "200k tokens", or the prices of the model in [models.NAME].';
+      return 'A budget in dollars cannot be enforced: the model or agent does not report its cost. Use a budget such as "200k tokens", or set the prices of the model under [models.NAME].';
     return total.costUsd < budget.costUsd
       ? undefined
       : `The budget of ${costText(budget.costUsd)} is used up (${costText(total.costUsd)}).`;

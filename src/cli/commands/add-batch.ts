@@ -60,7 +60,7 @@ export const addBatchCommand = defineCommand<AddBatchOptions>({
     if (status === EXIT.ok && unused.length > 0) {
       const { yellow } = createColors(wantsColors(io.stderr, io.env));
       io.stderr.writeStyled(
-        `${yellow('note')} add-batch does not keep the settings ${listText(unused)} of the file. Pass them to ${programName(io)} start, or use ${programName(io)} run.\n`,
+        `${yellow('note')} add-batch ignores the settings ${listText(unused)} in the file. Pass them to ${programName(io)} start, or use ${programName(io)} run.\n`,
       );
     }
     return status;

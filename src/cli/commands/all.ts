@@ -17,18 +17,18 @@ export const COMMANDS: readonly CommandEntry[] = [
   ...under('Run work:', [
     {
       name: 'run',
-      summary: 'run the tasks in a file, or one task per file; the same command resumes',
+      summary: 'run the tasks in a file, or one task for each matching file; run it again to resume',
       load: async () => (await import('./run.ts')).runBatchCommand,
     },
     ...actionCommands('run'),
     {
       name: 'cache',
-      summary: 'show the cached results; cache clear deletes them',
+      summary: 'show cached results; "cache clear" deletes them',
       load: async () => (await import('./cache.ts')).cacheCommand,
     },
     {
       name: 'recover',
-      summary: 'recover tasks of a process that died',
+      summary: 'recover the tasks of a process that died',
       load: async () => (await import('./recover.ts')).recoverCommand,
     },
     {
@@ -39,7 +39,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     },
     {
       name: 'simulate',
-      summary: 'estimate how long a batch takes with different limits',
+      summary: 'estimate how long a batch would take with different limits',
       onlyShows: true,
       load: async () => (await import('./simulate.ts')).simulateCommand,
     },
@@ -48,13 +48,13 @@ export const COMMANDS: readonly CommandEntry[] = [
     ...actionCommands('look'),
     {
       name: 'watch',
-      summary: 'watch a batch that another process runs',
+      summary: 'watch a batch in another process',
       onlyShows: true,
       load: async () => (await import('./watch.ts')).watchCommand,
     },
     {
       name: 'explain',
-      summary: 'explain why a task does not run, or how it ended',
+      summary: 'explain why a task is not running, or how it ended',
       onlyShows: true,
       load: async () => (await import('./explain.ts')).explainCommand,
     },
@@ -71,7 +71,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   ...under('Integrations:', [
     {
       name: 'mcp',
-      summary: 'serve an agent over MCP (stdio), or set one up: mcp install CLIENT',
+      summary: 'serve an agent over MCP (stdio), or set one up with "mcp install CLIENT"',
       load: async () => (await import('./mcp.ts')).mcpCommand,
     },
     {

@@ -65,7 +65,7 @@ async function showCache({ store, config }: Session, options: CommonOptions, io:
 function secretProblem({ env }: Io): string | undefined {
   const file = userSecretFile(env);
   if (userSecret(file) !== undefined) return undefined;
-  return `Nothing is cached: ${file} cannot be created, or others can read it. Delete it, or make its folder writable.`;
+  return `Nothing is cached: ${file} cannot be created, or other users can read it. Delete it, or make its folder writable.`;
 }
 
 function functionLines(functions: readonly CacheUse[]): string[] {

@@ -206,7 +206,7 @@ async function mcpWords({ words, options, io }: TypedLine): Promise<Candidate[]>
   if (before.length === 0)
     return [
       { word: 'install', about: 'add Volley to the configuration of a client' },
-      { word: 'login', about: 'log in at a server of volley.toml' },
+      { word: 'login', about: 'log in to a server in volley.toml' },
       { word: 'logout', about: 'forget a login' },
     ];
   if (before.length > 1) return [];

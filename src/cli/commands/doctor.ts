@@ -73,14 +73,14 @@ export const doctorCommand = defineCommand<CommonOptions>({
     if (cluster !== undefined) {
       const { problem, warnings } = cluster;
       if (problem !== undefined) line(red('✗'), 'cluster', problem);
-      else if (warnings.length === 0) line(green('✓'), 'cluster', 'the Redis server can be used');
+      else if (warnings.length === 0) line(green('✓'), 'cluster', 'the Redis server is usable');
       for (const warning of warnings) line(yellow('–'), 'cluster', warning);
     }
     for (const { name, active, detail, remedy } of layers) {
       line(active ? green('✓') : yellow('–'), name, detail);
       if (remedy !== undefined) io.stdout.writeStyled(dim(`${' '.repeat(17)}${remedy}\n`));
     }
-    for (const attack of open) line(red('✗'), 'open attack', attack);
+    for (const attack of open) line(red('✗'), 'risk', attack);
     return status;
   },
 });
@@ -155,7 +155,7 @@ function serverText({ name, state, problem }: RemoteServer): string {
 }
 
 const READS = 'commands and process tools can read all your files, including the tokens in .volley';
-const WRITES = 'they can write your files outside the roots; Volley does not detect it';
+const WRITES = 'they can write to your files outside the roots, and Volley does not detect it';
 const NETWORK = 'they can use the network, whatever the settings say';
 
 /** What is possible without a sandbox. */
@@ -163,7 +163,7 @@ function openAttacks(mode: VolleyConfig['processes']['sandbox'], layers: readonl
   if (mode === 'off')
     return [
       READS,
-      'they can change protected paths such as .git/hooks; Volley does not detect it',
+      'they can change protected paths such as .git/hooks, and Volley does not detect it',
       WRITES,
       NETWORK,
     ];
@@ -172,7 +172,7 @@ function openAttacks(mode: VolleyConfig['processes']['sandbox'], layers: readonl
   if (isActive || mode === 'required') return [];
   return [
     READS,
-    'they can change protected paths such as .git/hooks; Volley detects it when the call ends, fails the call and quarantines new files',
+    'they can change protected paths such as .git/hooks; Volley detects this when the call ends, fails the call and quarantines new files',
     WRITES,
     NETWORK,
   ];

@@ -20,7 +20,7 @@ export const mcpCommand = defineCommand<McpOptions & McpServeOptions>({
     program
       .argument(
         '[action]',
-        '"install" to configure a client, "login" or "logout" at a server of volley.toml; without it, serve the client that started this process',
+        '"install" to configure a client, "login" or "logout" for a server in volley.toml; if omitted, serve the client that started this process',
       )
       .argument(
         '[name]',
@@ -31,7 +31,7 @@ export const mcpCommand = defineCommand<McpOptions & McpServeOptions>({
       .option('--yes', 'install: write without asking')
       .option(
         '--profile <name>',
-        `the tools that the client sees: ${PROFILES.join(' or ')} (default: of volley.toml)`,
+        `the tools that the client sees: ${PROFILES.join(' or ')} (default: from volley.toml)`,
         profileOption,
       ),
   run: async ([action, name], options, io): Promise<ExitStatus> => {

@@ -47,7 +47,11 @@ export const planCommand = defineCommand<PlanOptions>({
     sourceOptions(program)
       .option('--batch <name>', 'plan this batch instead of a file or --each')
       .option('--max-concurrent <number>', 'how many tasks run at once', numberOption)
-      .option('--assume <duration>', 'for functions with an unknown duration, such as 2s', spanOption),
+      .option(
+        '--assume <duration>',
+        'the duration of functions that have not run yet, such as 2s',
+        spanOption,
+      ),
   run: async ([file], { maxConcurrent, assume, json, ...options }, io) =>
     withSession(options, io, async (session) => {
       const { name, runnable } = await findTasks(session, file, options, io);
@@ -146,8 +150,9 @@ function headLines(plan: DryRunPlan, bottlenecks: Bottlenecks, { colors }: PlanT
       `  ${colors.dim(`${spanText(saved)} less than in order of urgency (${spanText(unplannedMs)})`)}`,
     );
   const above = boundMs > 0 ? expectedMs / boundMs - 1 : 0;
-  const distance = above < 0.001 ? 'the plan reaches that' : `the plan is ${roundedText(100 * above)}% above`;
-  lines.push(`  no schedule is shorter than ${spanText(boundMs)}; ${distance}`);
+  const distance =
+    above < 0.001 ? 'the plan achieves that' : `the plan is ${roundedText(100 * above)}% above`;
+  lines.push(`  no schedule can be shorter than ${spanText(boundMs)}; ${distance}`);
   if (unknown.length > 0) {
     const functions = listText(unknown.slice(0, 3).map(printableLine), unknown.length);
     lines.push(
@@ -216,7 +221,7 @@ function gainLines({ gains, expectedMs }: Bottlenecks, { colors, columns }: Plan
     return [moreText(gain), spanText(gain.expectedMs), isNotable ? spanText(gainMs) : 'none'];
   });
   const table = tableLines(GAIN_COLUMNS, rows, { colors, width: Math.max(20, columns - 2) });
-  return [colors.bold('What more would gain'), ...table.map((line) => `  ${line}`)];
+  return [colors.bold('Gain from raising a limit'), ...table.map((line) => `  ${line}`)];
 }
 
 function limitName({ kind, name }: LimitBound): string {

@@ -44,7 +44,7 @@ export const runBatchCommand = defineCommand<RunOptions>({
     startOptions(
       sourceOptions(program)
         .option(...FILE_BATCH_OPTION)
-        .option('--on <url>', 'run on the workers of a cluster, by its Redis server'),
+        .option('--on <url>', 'run on the workers of the cluster at this Redis URL'),
     ),
   run: async ([file], options, io) => {
     const found = await collectTasks({ ...sourceOf(options), file }, io);
@@ -108,7 +108,7 @@ async function noteChanged(
   if (changed.length === 0) return false;
   const ids = listText(changed.slice(0, MAX_NAMED).map(printableLine), changed.length);
   writeNote(
-    `These tasks were added before with another function or params, which the batch keeps: ${ids}. To use those in the file, run ${programName(io)} clear${scopeFlags(scope)} first, or choose another --batch.`,
+    `These tasks were already added with a different function or params, which the batch keeps: ${ids}. To use the ones in the file, run ${programName(io)} clear${scopeFlags(scope)} first, or choose another --batch.`,
     io,
   );
   return true;

@@ -113,7 +113,7 @@ async function announce(
       ? ''
       : '\nOther machines can reach this server, and the traffic is not encrypted: configure [server.tls].\n';
   io.stdout.write(
-    `Dashboard: ${url}\n\nThe address works once, within an hour. ${await moreText(store.file, config, io)}\nPrograms find the address and a token in ${recordFile}.\n${warning}`,
+    `Dashboard: ${url}\n\nThe link works once and expires in an hour. ${await moreText(store.file, config, io)}\nPrograms find the address and a token in ${recordFile}.\n${warning}`,
   );
 }
 

@@ -53,10 +53,14 @@ export const simulateCommand = defineCommand<SimulateOptions>({
   declare: (program) =>
     sourceOptions(program)
       .option('--batch <name>', 'simulate this batch instead of a file or --each')
-      .option('--max-concurrent <numbers>', 'how many tasks run at once, separated by commas', numbersOption)
+      .option(
+        '--max-concurrent <numbers>',
+        'how many tasks run at once; comma-separated to compare',
+        numbersOption,
+      )
       .option(
         '--assume <duration>',
-        'for functions with an unknown duration, such as 2s (default: 1s)',
+        'the duration of functions that have not run yet, such as 2s (default: 1s)',
         spanOption,
       ),
   run: async ([file], { maxConcurrent, assume: assumedMs = DEFAULT_DURATION_MS, json, ...options }, io) =>

@@ -20,7 +20,7 @@ export const startCommand = defineCommand<StartCommandOptions>({
   declare: (program) =>
     startOptions(program.option(...BATCH_OPTION)).option(
       '--detach',
-      'run it in a process of its own that ends with the batch',
+      'run in the background, in a process that exits when the batch ends',
     ),
   run: (_, { batch: named, detach = false, ...options }, io) =>
     withSession(options, io, async (session) => {
@@ -46,7 +46,7 @@ async function startApart(
   const text =
     answer === undefined
       ? `The batch "${batch}" runs in process ${pid}. Follow it with: ${programName(io)} watch${place}`
-      : `The batch "${batch}" ran in process ${pid} and has ended. ${programName(io)} results${place} shows what came out.`;
+      : `The batch "${batch}" ran in process ${pid} and has ended. ${programName(io)} results${place} shows its results.`;
   if (options.json) io.stdout.writeJson({ ok: true, pid, batch });
   else io.stdout.write(`${text}\n`);
   return EXIT.ok;

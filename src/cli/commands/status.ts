@@ -11,7 +11,8 @@ interface StatusOptions extends CommonOptions {
 
 export const statusCommand = defineCommand<StatusOptions>({
   examples: ['volley status', 'volley status --batch audit --detailed'],
-  declare: (program) => program.option(...BATCH_OPTION).option('--detailed', 'also what waits and why'),
+  declare: (program) =>
+    program.option(...BATCH_OPTION).option('--detailed', 'also show which tasks wait, and why'),
   run: (_, { batch: named, detailed = false, ...options }, io) =>
     withStore(options, io, async ({ executor, store }) => {
       const batch = await chosenBatch(store, named);

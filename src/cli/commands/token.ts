@@ -14,7 +14,9 @@ const NAME = /^[A-Za-z_][\w.-]{0,63}$/;
 export const tokenCommand = defineCommand<TokenOptions>({
   examples: ['volley token ci --scope run', 'volley token grafana --scope read'],
   declare: (program) =>
-    program.argument('<name>', 'who uses it, for the log').option('--scope <scope>', SCOPES_TEXT, 'read'),
+    program
+      .argument('<name>', 'the name of the client, for the log')
+      .option('--scope <scope>', SCOPES_TEXT, 'read'),
   run: async ([name = ''], { scope, json }, { stdout }) => {
     if (!NAME.test(name))
       throw new VolleyError(

@@ -37,7 +37,11 @@ export const workerCommand = defineCommand<WorkerOptions>({
       .option(...JOIN_OPTION)
       .option('--name <name>', 'the name of this worker (default: host name and process id)')
       .option('--labels <list>', 'its labels, such as gpu=true,zone=a', labelsOption)
-      .option('--capacity <list>', 'what it offers, if less than its limits, such as cpu=4', capacityOption),
+      .option(
+        '--capacity <list>',
+        'the capacity it offers, if less than its limits, such as cpu=4',
+        capacityOption,
+      ),
   run: async ([action, name], options, io) => {
     if (action === 'drain') return drain(name, options, io);
     if (action !== undefined)
@@ -99,7 +103,7 @@ async function drain(name: string | undefined, options: WorkerOptions, io: Io): 
   }
   await drainWorker(settings, name);
   if (json) io.stdout.writeJson({ ok: true, name });
-  else io.stdout.write(`Worker ${name} finishes its calls and leaves.\n`);
+  else io.stdout.write(`Worker ${name} will finish its calls and leave.\n`);
   return EXIT.ok;
 }
 

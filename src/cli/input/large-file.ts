@@ -84,7 +84,7 @@ export class LargeTaskFile {
       const built = part.build();
       this.settings = { ...this.settings, ...built.settings };
       if (built.returned !== undefined && returned !== undefined)
-        throw part.errorAt(`a file has only one "${RETURN_KEY}".`, built.returned.path);
+        throw part.errorAt(`a file can have only one "${RETURN_KEY}".`, built.returned.path);
       if (built.returned !== undefined)
         returned = { tasks: [built.returned.task], file: part.fileAt(built.returned.path) };
       count += built.part.tasks.length;

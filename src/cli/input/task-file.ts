@@ -120,7 +120,7 @@ export class Collector {
         path,
         `"${RETURN_KEY}" must be a string with a JavaScript expression, not ${show(expression)}`,
       );
-    if (this.returned !== undefined) this.refuse(path, `a file has only one "${RETURN_KEY}"`);
+    if (this.returned !== undefined) this.refuse(path, `a file can have only one "${RETURN_KEY}"`);
     this.returned = { task: { ...returnTask(expression) }, path };
   }
 
@@ -149,7 +149,7 @@ export class Collector {
     const meant = close === undefined ? '' : ` (did you mean "${close}"?)`;
     return this.refuse(
       [...path, key],
-      `unknown field ${show(key)} next to "${LIST_KEY}"${meant}; allowed are ${[...SETTINGS, RETURN_KEY].join(', ')}, and ignored fields that begin with "${EXTENSION_PREFIX}"`,
+      `unknown field ${show(key)} next to "${LIST_KEY}"${meant}; allowed: ${[...SETTINGS, RETURN_KEY].join(', ')}, and ignored fields that begin with "${EXTENSION_PREFIX}"`,
     );
   }
 

@@ -10,7 +10,7 @@ const MAX_CHARACTERS = 8 * 1024 * 1024;
 /** Parses one document. `<<` merges defaults. */
 export function parseYamlSource(source: TaskSource): Parsed {
   if (source.text.length > MAX_CHARACTERS) {
-    throw taskFileError(source, 'a YAML file may have at most 8 MB. Use JSON Lines for this many tasks.');
+    throw taskFileError(source, 'a YAML file may be at most 8 MB. Use JSON Lines for this many tasks.');
   }
   const tooDeep = tooDeepAt(source.text, MAX_NESTING);
   if (tooDeep !== undefined) throw taskFileError(source, `${TOO_NESTED}.`, placeAt(source.text, tooDeep));

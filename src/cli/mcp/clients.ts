@@ -67,7 +67,7 @@ export const MCP_CLIENTS: readonly McpClient[] = [
         scope === 'project'
           ? `Codex reads this file only in a project that it trusts: start codex here once and trust it, or add [projects.${JSON.stringify(io.cwd)}] with trust_level = "trusted" to config.toml in your Codex folder.`
           : '',
-        'Codex asks before it calls a tool that may change something. codex exec cannot ask, so it refuses: to allow the tools of Volley, add default_tools_approval_mode = "approve" under [mcp_servers.volley].',
+        'Codex asks before it calls a tool that may change something. codex exec cannot ask, so it refuses the call. To allow the tools of Volley, add default_tools_approval_mode = "approve" under [mcp_servers.volley].',
       ]
         .filter((text) => text !== '')
         .join(' '),

@@ -69,7 +69,7 @@ function clientOf(name: string | undefined): McpClient {
   const close = name === undefined ? undefined : nearest(name, names);
   throw new VolleyError(
     'INVALID_VALUE',
-    `${name === undefined ? 'Name a client' : `Unknown client ${JSON.stringify(name)}`}: ${close === undefined ? `${names.slice(0, -1).join(', ')} or ${names.at(-1)}.` : `did you mean ${close}?`}`,
+    `${name === undefined ? 'Name a client' : `Unknown client ${JSON.stringify(name)}`}${close === undefined ? `: use ${names.slice(0, -1).join(', ')} or ${names.at(-1)}.` : `. Did you mean ${close}?`}`,
     { nearest: close },
   );
 }

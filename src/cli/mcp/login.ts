@@ -32,7 +32,7 @@ export async function logInAtServer(
   if (json) io.stdout.writeJson({ ok: true, server: server.name, url: server.url });
   else
     io.stdout.write(
-      `Logged in at ${server.name} (${server.url}). Its tools: volley tools '${server.name}.*'\n`,
+      `Logged in to ${server.name} (${server.url}). Its tools: volley tools '${server.name}.*'\n`,
     );
   return EXIT.ok;
 }
@@ -49,7 +49,7 @@ export async function logOutFromServer(
   if (json) io.stdout.writeJson({ ok: true, server: server.name, url: server.url, removed: hadOne });
   else
     io.stdout.write(
-      hadOne ? `Logged out from ${server.name}.\n` : `You were not logged in at ${server.name}.\n`,
+      hadOne ? `Logged out of ${server.name}.\n` : `You were not logged in to ${server.name}.\n`,
     );
   return EXIT.ok;
 }
@@ -60,10 +60,10 @@ async function loginServer(name: string | undefined, file: string | undefined, i
   const { resolveValues, namesCaller } = await import('../../mcp/client/server-source.ts');
   const { connection } = serverOf(name, config);
   if (connection.kind === 'stdio')
-    throw refusal(`${name} is a program on this machine, so there is nothing to log in at.`);
+    throw refusal(`${name} is a program on this machine, so it needs no login.`);
   if (namesCaller(connection.headers))
     throw refusal(
-      `mcp.servers.${name}.headers has an Authorization, which is sent instead of a login. Remove it to log in.`,
+      `mcp.servers.${name}.headers has an Authorization header, which is sent instead of a login. Remove it to log in.`,
     );
   const { values } = resolveValues(connection.headers, env, `mcp.servers.${name}.headers`);
   return { name: name!, url: connection.url, headers: values };
@@ -97,9 +97,9 @@ function refusal(message: string): VolleyError {
 function announce(address: string, json: boolean, io: Io): void {
   const isAttended = io.stdin.isTTY === true && io.stdout.isTTY && !json;
   const verb = isAttended
-    ? 'A browser opens this page; if it does not, open it yourself'
+    ? 'This page opens in your browser. If it does not, open it yourself'
     : 'Open this page in a browser on this machine';
-  io.stderr.write(`${verb}:\n${address}\nWaiting for you to agree there. Press Ctrl-C to give up.\n`);
+  io.stderr.write(`${verb}:\n${address}\nWaiting for your approval there. Press Ctrl-C to cancel.\n`);
   if (isAttended) openBrowser(address);
 }
 

@@ -50,13 +50,13 @@ export function rewriteCommands(text: string, { config }: CommandScope, io: Pick
 const COMMAND_HINTS: Readonly<Record<HintName, string>> = {
   nextPage: 'Next page: --after {value}',
   nextPart: 'Next part: --offset {value}',
-  oneResult: 'A whole result: --id ID',
+  oneResult: 'A full result: --id ID',
   itemsOf: 'The items of a group: --group ID',
-  moreResults: 'More: --format detailed for a list in pages, --id ID for one result as a whole.',
+  moreResults: 'More: --format detailed for a paged list, --id ID for one full result.',
   retryFailed: '{volley} results{flags} shows the reasons; {volley} retry{flags} reopens them.',
   retryCause: '{volley} retry{flags} --ids {value} reopens both.',
   retry: '{volley} retry{flags} reopens it.',
-  startOpen: 'Open tasks run with the next {volley} start{flags}.',
+  startOpen: 'Open tasks run on the next {volley} start{flags}.',
   start: 'Run it with: {volley} start{flags}',
   recover: '{volley} start{flags} or {volley} recover{config} recovers it.',
 };
@@ -107,7 +107,7 @@ const SAME_NAME = [
   'on_dependency_failure',
 ];
 const FIELDS = [...Object.keys(RENAMED), ...SAME_NAME].map((field) => field.replace('.', '\\.')).join('|');
-const REQUEST = /^The request "\w+" cannot be done:\s/;
+const REQUEST = /^The request "\w+" is not valid:\s/;
 const FIELD = new RegExp(`(^ *|; )(${FIELDS})(?:\\[\\d+\\])?(?= (?:must|is missing))`, 'gm');
 
 /** Names options where the executor's message names fields of a request: `--limit must be at least 1`. */

@@ -59,7 +59,7 @@ export function sourceOptions(program: Command): Command {
     .option('--function <name>', 'with --each: the tool to call')
     .option('--params <json>', 'with --each: its arguments; {} is the path of the file')
     .option('--ask <prompt>', 'with --each: ask about each file; {} is its path')
-    .option('--agent <name>', 'with --ask: the agent to ask (default: agent in [tasks])')
+    .option('--agent <name>', 'with --ask: the agent to ask (default: agent under [tasks] in volley.toml)')
     .option('--model <name>', 'with --ask: the model to ask instead of an agent')
     .option('--schema <file>', 'with --ask: the JSON Schema of the answers');
 }

@@ -72,7 +72,7 @@ export async function runProgram(
 export function declare(declared: Command, command: CliCommand): CliCommand {
   declared
     .option('--json', 'print JSON')
-    .option('--config <file>', 'use this volley.toml instead of the nearest');
+    .option('--config <file>', 'use this volley.toml instead of the nearest one');
   command.declare(declared);
   declared.addHelpText('after', `\nExamples:\n${command.examples.map((line) => `  ${line}\n`).join('')}`);
   return command;

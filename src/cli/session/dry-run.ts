@@ -93,7 +93,7 @@ export function dryRunLarge(
   const name = cutMiddleToWidth(printableLine(batch), Math.max(8, Math.floor(options.columns / 2)));
   const head = [
     `${colors.bold(name)}: ${numberText(count)} tasks, all valid; dry run, nothing was started`,
-    colors.dim('  The tasks are checked. There are too many to simulate their order and duration.'),
+    colors.dim('  The tasks were checked, but there are too many to simulate their order and duration.'),
   ];
   const blocks = [head, waveLines({ waves }, options)].filter((lines) => lines.length > 0);
   io.stdout.writeStyled(`${blocks.map((lines) => lines.join('\n')).join('\n\n')}\n`);

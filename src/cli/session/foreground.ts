@@ -43,7 +43,7 @@ export interface ForegroundEnd {
 const MAX_FAILED_ITEMS = 3;
 const NOTES: Readonly<Record<StopRequest, string>> = {
   gracefully: 'Finishing running tasks, then stopping. Press Ctrl-C again to cancel them.',
-  now: 'Cancelling running tasks. Those that may be repeated run again with the next start; the others need a retry.',
+  now: 'Cancelling running tasks. Those that are safe to repeat run again on the next start; the others need a retry.',
 };
 
 /** Runs a batch in the foreground until it ends or a signal stops it. */

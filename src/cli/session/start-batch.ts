@@ -51,7 +51,7 @@ export function checkFileSettings(file: string, batch: string | undefined, setti
   } catch (error) {
     if (!(error instanceof VolleyError)) throw error;
     const { code, message, details } = error;
-    throw new VolleyError(code, message.replace(/^The request "start" cannot be done/, file), details);
+    throw new VolleyError(code, message.replace(/^The request "start" is not valid/, file), details);
   }
 }
 

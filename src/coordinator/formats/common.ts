@@ -14,7 +14,7 @@ const STATUSES: ReadonlySet<unknown> = new Set<CallResult['status']>([
 
 /** Tools as a caller without types gives them. */
 export function toolList<T extends { readonly name: string }>(tools: readonly T[]): readonly T[] {
-  const expected = 'tools are expected as a list, such as coordinator.tools() gives';
+  const expected = 'expected a list of tools, such as coordinator.tools() returns';
   const list = listFrom(tools, expected);
   for (const [index, tool] of list.entries()) {
     const name: unknown = Object(tool).name;
@@ -26,7 +26,7 @@ export function toolList<T extends { readonly name: string }>(tools: readonly T[
 
 /** Results as a caller without types gives them. */
 export function resultList(results: readonly CallResult[]): readonly CallResult[] {
-  const expected = 'results are expected as a list, such as executeParallel() resolves with';
+  const expected = 'expected a list of results, such as executeParallel() returns';
   const list = listFrom(results, expected);
   for (const [index, result] of list.entries()) {
     const status: unknown = Object(result).status;
@@ -65,10 +65,7 @@ export function parsedArguments(text: unknown): Pick<ToolCall, 'arguments' | 'in
 /** A list of a message; an error says which message was expected. */
 export function requireList<T>(list: readonly T[] | null | undefined, expected: string): readonly T[] {
   if (Array.isArray(list)) return list;
-  throw new VolleyError(
-    'INVALID_CALL',
-    `This is not ${expected}: there is ${show(list)} in place of the list.`,
-  );
+  throw new VolleyError('INVALID_CALL', `This is not ${expected}: expected a list, but got ${show(list)}.`);
 }
 
 /** What a provider must know of a tool. */
@@ -82,7 +79,7 @@ export function objectSchema({ name, inputSchema }: ListedTool): ObjectSchema {
   if (typeof inputSchema !== 'object' || inputSchema === null) {
     throw new VolleyError(
       'INVALID_TOOL',
-      `Tool ${name}: its inputSchema must be a JSON Schema, but it is ${show(inputSchema)}. Give the list that coordinator.tools() gives.`,
+      `Tool ${name}: its inputSchema must be a JSON Schema, but it is ${show(inputSchema)}. Pass the list that coordinator.tools() returns.`,
       { tool: name },
     );
   }
@@ -92,7 +89,7 @@ export function objectSchema({ name, inputSchema }: ListedTool): ObjectSchema {
   if (isObject) return { ...inputSchema, type: 'object' };
   throw new VolleyError(
     'INVALID_TOOL',
-    `Tool ${name}: its input is of type ${show(type)}, but models can pass an object only. Wrap it in one, or do not list the tool.`,
+    `Tool ${name}: its input is of type ${show(type)}, but models can pass only objects. Wrap it in one, or do not list the tool.`,
     { tool: name },
   );
 }
@@ -170,8 +167,8 @@ function failureText(result: Exclude<CallResult, { status: 'completed' }>): stri
       return `cancelled: ${result.reason}`;
     case 'skipped':
       return result.cause === undefined
-        ? 'skipped: a call on which it depends did not end as needed'
-        : `skipped: it depends on call ${result.cause}, which did not end as needed`;
+        ? 'skipped: a call it depends on did not end as required'
+        : `skipped: it depends on call ${result.cause}, which did not end as required`;
     default:
       return unreachable(result);
   }

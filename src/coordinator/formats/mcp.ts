@@ -60,7 +60,7 @@ export function mcpCall(request: McpCallRequest, id?: string): ToolCall {
   if (typeof params?.name !== 'string') {
     throw new VolleyError(
       'INVALID_CALL',
-      `This is not a request tools/call: params.name must be a text, but it is ${show(params?.name)}.`,
+      `This is not a tools/call request: params.name must be a string, but it is ${show(params?.name)}.`,
     );
   }
   return { ...(id !== undefined && { id }), name: params.name, arguments: params.arguments ?? {} };

@@ -82,7 +82,7 @@ export async function logIn(
     });
     await auth(provider, options());
     const page = provider.page;
-    if (page === undefined) throw new Error('it named no page to log in at');
+    if (page === undefined) throw new Error('it named no login page');
     // It is opened in a browser: nothing but a page.
     requireSafe(page, url);
     show(page.href);
@@ -94,7 +94,7 @@ export async function logIn(
     const text = problemText(error).replace(/\.$/, '');
     throw new VolleyError(
       'MCP_LOGIN_FAILED',
-      `The login at the MCP server ${name} failed: ${text}.`,
+      `Logging in to the MCP server ${name} failed: ${text}.`,
       { server: name },
       { cause: error },
     );
@@ -211,7 +211,7 @@ class Callback {
   }
 
   async answer(signal: AbortSignal): Promise<CallbackAnswer> {
-    const late = () => this.reject(new Error(`nobody agreed within ${spanText(CONSENT_MS)}`));
+    const late = () => this.reject(new Error(`nobody approved the login within ${spanText(CONSENT_MS)}`));
     const timer = setTimeout(late, CONSENT_MS);
     const stop = () => this.reject(signal.reason);
     signal.addEventListener('abort', stop);
@@ -234,15 +234,18 @@ class Callback {
     if (pathname !== CALLBACK) return { status: 404, text: 'There is nothing here.' };
     // Anybody on this machine, and any page in the browser, can send something here.
     if (!isSame(searchParams.get('state') ?? '', this.state))
-      return { status: 400, text: 'This is not the answer to the login that is waiting.' };
+      return { status: 400, text: 'This does not belong to the pending login.' };
     const code = searchParams.get('code');
     if (code !== null && code !== '') {
       this.resolve({ code, iss: searchParams.get('iss') ?? undefined });
-      return { status: 200, text: 'Volley has what it needs. You can close this page.' };
+      return { status: 200, text: 'Volley has received your approval. You can close this page.' };
     }
     const why = searchParams.get('error_description') ?? searchParams.get('error') ?? 'it gave no code';
     this.reject(new Error(why.slice(0, MAX_ANSWER_LENGTH)));
-    return { status: 200, text: 'The login failed. The terminal says why. You can close this page.' };
+    return {
+      status: 200,
+      text: 'The login failed. See the terminal for the reason. You can close this page.',
+    };
   }
 }
 

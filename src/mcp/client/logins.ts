@@ -200,7 +200,7 @@ function secretsOf({ tokens, client }: Login): string[] {
 
 /** Says which command logs in. */
 function loginNeeded(server: string, hasEnded = false): VolleyError {
-  const why = hasEnded ? 'needs a new login, because the last one has ended' : 'needs a login';
+  const why = hasEnded ? 'needs a new login, because the last one has expired' : 'needs a login';
   return new VolleyError(
     'MCP_LOGIN_NEEDED',
     `The MCP server ${server} ${why}. Run: volley mcp login ${server}`,

@@ -60,7 +60,9 @@ export class ServerLink {
       if (waitMs > this.patienceMs)
         return Promise.reject(
           this.needsLogin ??
-            this.failure(`could not be started: ${this.problem} It is tried again in ${spanText(waitMs)}`),
+            this.failure(
+              `could not be started: ${this.problem} Volley will try again in ${spanText(waitMs)}`,
+            ),
         );
       this.opening = this.start(waitMs);
     }
@@ -265,7 +267,7 @@ function startProblem(error: unknown, name: string, { connection }: McpServerSet
     return `there is no folder ${cwd} to start it in: create it, or correct cwd under ${table}`;
   const shown = JSON.stringify(command);
   if (error.code === 'EACCES')
-    return `the program ${shown} may not be run: make it executable, or correct command under ${table}`;
+    return `the program ${shown} cannot be run: make it executable, or correct command under ${table}`;
   return `the program ${shown} was not found: install it, or correct command under ${table}`;
 }
 

@@ -228,7 +228,7 @@ export class ServerSource implements ToolSource {
     if (!this.isListed(name)) return `${owner}.allow and deny exclude it`;
     if (annotations?.destructiveHint !== true || annotations.readOnlyHint === true) return undefined;
     if (this.settings.allowDestructive.includes(name)) return undefined;
-    return `its server marks it as destructive; add ${JSON.stringify(name)} to ${owner}.allow_destructive if it may`;
+    return `its server marks it as destructive; to allow it, add ${JSON.stringify(name)} to ${owner}.allow_destructive`;
   }
 
   /** Returns the tool, or why it cannot be used. A bad tool does not affect the others. */

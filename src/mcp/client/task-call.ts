@@ -54,7 +54,7 @@ export async function callAsTask(
   cancel(client, params);
   const text =
     task.status === 'input_required'
-      ? 'it asks for input in the midst of its work, which a batch cannot give'
+      ? 'it asks for input during its work, which a batch cannot give'
       : `its task is ${task.status}`;
   throw new CallFailure('refused', text, true, undefined);
 }

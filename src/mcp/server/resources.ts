@@ -23,7 +23,7 @@ export function registerResources(server: McpServer, open: OpenBackend): void {
     'batch',
     new ResourceTemplate(BATCH_TEMPLATE, { list: () => list(batchUri, (name) => `Batch ${name}`) }),
     {
-      title: 'How a batch stands',
+      title: 'The state of a batch',
       description: 'Counts, rate, time left, running and failed tasks.',
       mimeType: JSON_TYPE,
     },

@@ -24,7 +24,7 @@ interface TaskState {
 export function taskState(view: BatchView): TaskState {
   const { name, createdAt, endedAt } = view;
   const status = statusOf(view);
-  const interrupted = ' Nobody runs what is left: start the batch again.';
+  const interrupted = ' The remaining tasks are not running. Start the batch again.';
   return {
     taskId: name,
     status,

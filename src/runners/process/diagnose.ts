@@ -310,7 +310,7 @@ function layersOf(
     layer(
       'namespaces',
       sandbox.problem,
-      `${sandbox.bubblewrap?.program} shows a process only its own folders and its own processes, and takes all capabilities${sandbox.bubblewrap?.userFlags.includes('--disable-userns') ? ' and further user namespaces' : ''}`,
+      `${sandbox.bubblewrap?.program} shows a process only its own folders and its own processes, and drops all capabilities${sandbox.bubblewrap?.userFlags.includes('--disable-userns') ? ' and blocks further user namespaces' : ''}`,
       sandbox.remedy,
     ),
     layer(

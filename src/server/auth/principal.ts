@@ -31,6 +31,6 @@ export function requireScope(principal: Principal | undefined, scope: Scope): Pr
 export function unauthenticated(problem: string): VolleyError {
   return new VolleyError(
     'UNAUTHENTICATED',
-    `${problem}: send "Authorization: Bearer …" with a token of the configuration or of the file beside the store, or open the address that "volley dashboard" prints.`,
+    `${problem}: send "Authorization: Bearer …" with a token from the configuration or from the file next to the store, or open the address that "volley dashboard" prints.`,
   );
 }

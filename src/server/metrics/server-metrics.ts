@@ -60,7 +60,7 @@ export class ServerMetrics {
     if (parts.workers !== undefined) this.addWorkerMetrics(parts.workers);
     const commits = new Histogram({
       name: 'volley_store_commit_seconds',
-      help: 'How long a transaction of the store took, from its first write until it was safe.',
+      help: 'How long a store transaction took, from its first write until it was durable.',
       buckets: COMMIT_BUCKETS,
       registers: [this.registry],
     });
@@ -149,18 +149,18 @@ export class ServerMetrics {
     );
     this.gauge(
       'volley_queued_executions',
-      'Executions that wait for room, by priority.',
+      'Executions waiting for capacity, by priority.',
       () => Object.entries(engine.queued()).map(([priority, count]) => [{ priority }, count] as const),
       'priority',
     );
     this.counter(
       'volley_attempts_abandoned_total',
-      'Attempts that were told to stop and did not in their grace period.',
+      'Attempts that did not stop within their grace period.',
       () => [[{}, engine.statistics().abandoned]],
     );
     this.gauge(
       'volley_resource_used',
-      'How much of a resource running executions hold.',
+      'How much of a resource is held by running executions.',
       () => this.use().map(({ name, used }) => [{ resource: name }, used] as const),
       'resource',
     );
@@ -232,7 +232,7 @@ export class ServerMetrics {
     );
     this.counter(
       'volley_event_streams_stalled_total',
-      'Streams that were cut because nobody read them.',
+      'Streams that were closed because nobody read them.',
       value('stalled'),
     );
     this.counter(
@@ -241,7 +241,7 @@ export class ServerMetrics {
       value('gaps'),
     );
     this.gauge('volley_event_subscribers', 'Streams that are open.', value('subscribers'));
-    this.gauge('volley_event_lag', 'By how many events the slowest client is behind.', value('lag'));
+    this.gauge('volley_event_lag', 'How many events the slowest client is behind.', value('lag'));
   }
 
   private addWorkerMetrics(workers: WorkerDirectory): void {

@@ -142,7 +142,7 @@ export function batchRoutes(api: Api, parts: ServerParts): void {
       responses: {
         201: answers(
           z.object({ ids: z.array(z.string()).describe('The first 100.'), batch: BATCH_VIEW }),
-          'Their ids, and how the batch stands.',
+          'Their ids, and the state of the batch.',
         ),
         ...REFUSALS,
       },

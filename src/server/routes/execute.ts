@@ -21,7 +21,7 @@ export function executeRoute(api: Api, parts: ServerParts): void {
       path: '/v1/execute',
       tags: ['execute'],
       summary: 'Runs calls in parallel',
-      description: `The answer has all results in the order of the calls. With "Accept: ${LINES}" each comes as a line as soon as there is one, with "Accept: ${EVENTS}" as an event "result", with an event "call" whenever a call starts, reports, is tried again or ends, and "end" at the end. A client that goes away cancels what has not ended.`,
+      description: `The response has all results in the order of the calls. With "Accept: ${LINES}" each arrives as a line as soon as it is ready, with "Accept: ${EVENTS}" as an event "result", with an event "call" whenever a call starts, reports progress, is retried or ends, and "end" at the end. If the client disconnects, calls that have not ended are cancelled.`,
       request: { body: takes(EXECUTE) },
       parameters: [IDEMPOTENCY_HEADER],
       responses: {
@@ -77,7 +77,7 @@ function goneSignal(context: ApiContext): AbortSignal {
   const { outgoing } = context.env;
   const controller = new AbortController();
   outgoing.once('close', () => {
-    if (!outgoing.writableFinished) controller.abort('the client went away');
+    if (!outgoing.writableFinished) controller.abort('the client disconnected');
   });
   return controller.signal;
 }

@@ -40,7 +40,7 @@ export function executionRoutes(api: Api, parts: ServerParts): void {
       tags: TAGS,
       summary: 'Lists executions of one batch or of all',
       description:
-        'A page may be short, or empty, while there are more: go on until next_cursor is null. They come in the order in which they were added.',
+        'A page may be short or empty even if there are more: continue until next_cursor is null. Executions are listed in the order in which they were added.',
       request: {
         query: z.object({
           batch: BATCH.unwrap().optional(),

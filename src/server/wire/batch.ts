@@ -31,7 +31,7 @@ export const BATCH_VIEW = z
     succeeded: z
       .boolean()
       .describe(
-        'Whether all tasks have ended and none failed or was cancelled. Items of a group that completed nevertheless do not count.',
+        'Whether all tasks have ended and none failed or was cancelled. Failed items of a group that completed anyway do not count.',
       ),
     progress: z
       .number()
@@ -40,11 +40,11 @@ export const BATCH_VIEW = z
       .describe(
         'The share of the work that is done: completed tasks and the reported part of running ones, no failures.',
       ),
-    rate_per_second: z.number().nullable().describe('Tasks that end in a second, over the last ten.'),
+    rate_per_second: z.number().nullable().describe('Tasks that end per second, over the last ten seconds.'),
     time_left: z
       .object({ low_ms: z.number(), expected_ms: z.number(), high_ms: z.number() })
       .nullable()
-      .describe('With a range that holds in four of five cases.'),
+      .describe('With a range that is right in four of five cases.'),
     max_concurrent: z.int().nullable(),
     created_at: TIME,
     started_at: TIME.nullable(),
@@ -52,8 +52,8 @@ export const BATCH_VIEW = z
     holder: HOLDER.nullable(),
     pauses: z
       .array(z.object({ scope: z.string(), until: TIME }))
-      .describe('Quotas that are used up, such as `agent:codex`: what needs them waits until then.'),
-    problem: z.string().nullable().describe('Why its last run here ended before its time.'),
+      .describe('Quotas that are used up, such as `agent:codex`. Tasks that need them wait until then.'),
+    problem: z.string().nullable().describe('Why its last run here ended early.'),
   })
   .openapi('Batch');
 

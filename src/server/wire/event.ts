@@ -16,8 +16,8 @@ const CHANGE_FIELDS = {
   quota: z
     .string()
     .optional()
-    .describe('Of one that is retried: the quota that is used up, if that is why. No attempt was used.'),
-  cause: z.string().optional().describe('Of a skipped one: the id of the one that did not succeed.'),
+    .describe('If it is retried because a quota is used up: that quota. No attempt was used.'),
+  cause: z.string().optional().describe('If it was skipped: the id of the dependency that caused it.'),
 };
 
 /**
@@ -36,15 +36,15 @@ export const EVENTS = {
     batch: z.string(),
     id: z.string(),
     seq: z.int(),
-    group: z.string().optional().describe('Of an item: the id of its group.'),
+    group: z.string().optional().describe('For an item: the id of its group.'),
     type: z.enum([...CHANGES, 'opened']),
-    code: z.string().optional().describe('Of one that was skipped for a reason of its own.'),
-    cached: z.boolean().optional().describe('Of a completed one: whether its result came from the cache.'),
+    code: z.string().optional().describe('If it was skipped for its own reason.'),
+    cached: z.boolean().optional().describe('If it completed: whether its result came from the cache.'),
     ...CHANGE_FIELDS,
   }),
   /** Something happened to a call that belongs to no batch: of `/v1/execute`, or of a coordinator in the same process. */
   call: z.object({
-    group: z.string().describe('The calls that were given together.'),
+    group: z.string().describe('The calls that were submitted together.'),
     id: z.string(),
     name: z.string().describe('The tool.'),
     type: z.enum(CHANGES),
@@ -57,7 +57,7 @@ export const EVENTS = {
   /** A batch was cleared, as a whole or of some statuses: read it anew. */
   cleared: z.object({ batch: z.string(), at: TIME }),
   /** Events between the last id that the client had, or could keep up with, and now are gone. A snapshot follows. */
-  gap: z.object({ missed: z.int().nullable().describe('How many, where that is known.') }),
+  gap: z.object({ missed: z.int().nullable().describe('How many, if known.') }),
   /** The stream ends: the server stops, or the client may not read any more. */
   end: z.object({ reason: z.enum(['shutdown', 'expired']) }),
 } as const;

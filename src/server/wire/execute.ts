@@ -42,10 +42,10 @@ export const CALL_RESULT = z
     shared_with: z.string().optional().describe('The identical call whose result this is.'),
     cached: z.boolean().optional().describe('Whether the result came from the cache.'),
     warnings: z.array(z.string()).optional().describe('Possible mistakes in its arguments.'),
-    value: z.unknown().optional().describe('Of a completed one.'),
-    reason: z.string().optional().describe('Of a failed or cancelled one.'),
+    value: z.unknown().optional().describe('If it completed.'),
+    reason: z.string().optional().describe('If it failed or was cancelled.'),
     error: z.object({ name: z.string(), message: z.string(), code: z.string().optional() }).optional(),
-    cause: z.string().optional().describe('Of a skipped one: the call that is to blame.'),
+    cause: z.string().optional().describe('If it was skipped: the call that caused it.'),
   })
   .openapi('CallResult');
 

@@ -27,36 +27,32 @@ export const EXECUTION = z
     group_kind: z
       .enum(GROUP_KINDS)
       .nullable()
-      .describe('Of a group, which becomes several executions, its items: how. null for others.'),
-    group: z.string().nullable().describe('Of an item: the id of its group.'),
-    index: z.int().nullable().describe('Of an item: its place in the group, from 0.'),
+      .describe('For a group: how it becomes several executions, its items. null for others.'),
+    group: z.string().nullable().describe('For an item: the id of its group.'),
+    index: z.int().nullable().describe('For an item: its position in the group, from 0.'),
     added_at: TIME,
     started_at: TIME.nullable().describe('When its first attempt began.'),
     ended_at: TIME.nullable(),
     duration_ms: z
       .number()
       .nullable()
-      .describe(
-        'Of one that has ended: how long its attempts took together, without the pauses between them.',
-      ),
+      .describe('Once it has ended: the total duration of its attempts, without the pauses between them.'),
     cached: z.boolean().describe('Whether its result came from the cache.'),
     memory_mb: z
       .number()
       .nullable()
-      .describe(
-        'Of a completed one that ran in processes: the peak of its memory, as far as it was measured.',
-      ),
-    cpu_ms: z.number().nullable().describe('Of the same: its CPU time.'),
-    progress: z.number().nullable().describe('Of a running one, 0 to 1, if it tells.'),
+      .describe('If it completed and ran in processes: its peak memory, if measured.'),
+    cpu_ms: z.number().nullable().describe('Likewise: its CPU time.'),
+    progress: z.number().nullable().describe('While it runs: 0 to 1, if it reports progress.'),
     step: z.string().nullable(),
-    retry_at: TIME.nullable().describe('Of one that pauses before its next attempt.'),
+    retry_at: TIME.nullable().describe('If it is waiting for its next attempt.'),
     reason: z
       .string()
       .nullable()
-      .describe('Of a failed one, or of the last attempt of one that pauses before its next.'),
+      .describe('If it failed, or if its last attempt failed and it is waiting for the next.'),
     code: z.string().nullable(),
     message: z.string().nullable(),
-    cause: z.string().nullable().describe('Of a skipped one: the task that is to blame.'),
+    cause: z.string().nullable().describe('If it was skipped: the task that caused it.'),
   })
   .openapi('Execution');
 
@@ -75,28 +71,28 @@ export const ATTEMPT = z
 
 /** Everything about one execution, with the beginning of its result. */
 export const EXECUTION_DETAIL = EXECUTION.extend({
-  params: z.unknown().describe('Its arguments; secrets and what is long are left out.'),
+  params: z.unknown().describe('Its arguments, without secrets and long values.'),
   timeout_ms: z.number().nullable(),
   max_retries: z.int().nullable(),
   on_dependency_failure: z.string(),
-  when: z.string().nullable().describe('An expression. It is skipped unless this holds.'),
+  when: z.string().nullable().describe('An expression. The task is skipped unless it is true.'),
   for_each: z
     .unknown()
-    .describe('Of a group: the list, reference, glob or expression it has an item for each of.'),
+    .describe('For a group: the list, reference, glob or expression that its items come from.'),
   repeat: z
     .object({ until: z.string().nullable(), max: z.int(), delay_ms: z.number().nullable() })
     .nullable()
-    .describe('Of a group of rounds.'),
-  max_concurrent: z.int().nullable().describe('Of a group: how many items may run at once.'),
+    .describe('For a group of rounds.'),
+  max_concurrent: z.int().nullable().describe('For a group: how many items may run at once.'),
   on_item_error: z.enum(['fail', 'null']).nullable().describe('Of a group.'),
   // The description of a nullable reference would refuse null.
-  items: z.union([COUNTS, z.null()]).describe('Of a group: how many items have each status.'),
+  items: z.union([COUNTS, z.null()]).describe('For a group: how many items have each status.'),
   warnings: z.array(z.string()).describe('Possible mistakes in its arguments.'),
   attempt_list: z.array(ATTEMPT).describe('The newest 100.'),
   explanation: z
     .string()
     .nullable()
-    .describe('Why it does not run, or how it ended, in words; null while it runs.'),
+    .describe('Why it is not running, or how it ended, in words; null while it runs.'),
   result_bytes: z.int().nullable(),
   result_preview: z.string().nullable().describe('The beginning of the result as JSON text.'),
 }).openapi('ExecutionDetail');

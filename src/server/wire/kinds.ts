@@ -7,4 +7,4 @@ export const TIME = z.int().describe('Milliseconds since 1970.');
 export const NEXT_CURSOR = z
   .string()
   .nullable()
-  .describe('Give it as "cursor" for the next page; null at the end.');
+  .describe('Pass it as "cursor" for the next page; null at the end.');

@@ -99,7 +99,7 @@ export const STATISTICS = z
     usage: z.array(FUNCTION_USAGE).describe('Functions that ran in processes.'),
     event_loop_delay_ms: z.object({ p50: z.number(), p99: z.number() }),
     subscribers: z.int(),
-    mcp_servers: z.array(MCP_SERVER).describe('Those of the configuration, in its order.'),
+    mcp_servers: z.array(MCP_SERVER).describe('The servers in the configuration, in that order.'),
   })
   .openapi('Statistics');
 

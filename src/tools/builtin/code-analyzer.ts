@@ -15,7 +15,7 @@ import { openFile } from './regular-file.ts';
 import { Roots } from './roots.ts';
 import { decodeText } from './text-search.ts';
 
-const DESCRIPTION = `Tells the facts of a source file: lines (code, comment, blank), functions with their cyclomatic
+const DESCRIPTION = `Analyzes a source file: lines (code, comment, blank), functions with their cyclomatic
 complexity, classes, imports and the longest function. JavaScript, TypeScript and Python are read with real parsers
 (${KNOWN_EXTENSIONS.join(' ')}); of any other text the lines are counted. Complexity is 1 for a function and 1 more for
 each if, elif, loop, case, catch, except, conditional expression, && || ?? "and" "or", and each for and if of a

@@ -132,7 +132,7 @@ export class Roots {
     });
     const more = this.configured.length - shown.length;
     const roots = `${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
-    return `it ${verb} outside the roots (${roots}); the setting tools.roots adds others`;
+    return `it ${verb} outside the roots (${roots}); to add a root, set tools.roots`;
   }
 
   private checkReal(real: string, named: string): void {
@@ -170,7 +170,7 @@ function isStillThere({ real, stats }: Root): boolean {
 }
 
 export function notAllowed(path: string, problem: string, details: object = {}): VolleyError {
-  return refusal('PATH_NOT_ALLOWED', `The path ${quoted(path)} may not be used: ${problem}.`, {
+  return refusal('PATH_NOT_ALLOWED', `The path ${quoted(path)} is not allowed: ${problem}.`, {
     path,
     ...details,
   });

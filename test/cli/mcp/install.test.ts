@@ -255,7 +255,7 @@ describe('volley mcp install', LIMIT, () => {
     }
     const env = { CODEX_HOME: join(folder, 'codex') };
     expect((await say(folder, ['mcp', 'install', 'codex', '--yes'], '', undefined, env)).status).toBe(2);
-    expect((await install(folder, 'cusor')).stderr).toContain('did you mean cursor?');
+    expect((await install(folder, 'cusor')).stderr).toContain('Did you mean cursor?');
     expect((await install(folder)).stderr).toContain('claude-code, codex, gemini, qwen');
     expect((await install(folder, 'cursor', '--scope', 'all')).stderr).toContain('"project" or "user"');
   });

@@ -36,7 +36,7 @@ describe('what is no list', () => {
     for (const [given, shown] of [...WRONG, ...entries])
       expect(refusal(name, given)).toMatchObject({
         code: 'INVALID_VALUE',
-        message: `Tools are expected as a list, such as coordinator.tools() gives, but ${shown}.`,
+        message: `Expected a list of tools, such as coordinator.tools() returns, but ${shown}.`,
       });
   });
 
@@ -48,7 +48,7 @@ describe('what is no list', () => {
     for (const [given, shown] of [...WRONG, ...entries])
       expect(refusal(name, given)).toMatchObject({
         code: 'INVALID_VALUE',
-        message: `Results are expected as a list, such as executeParallel() resolves with, but ${shown}.`,
+        message: `Expected a list of results, such as executeParallel() returns, but ${shown}.`,
       });
   });
 

@@ -28,7 +28,7 @@ test('takes the call out of a request', () => {
 test.each([undefined, {}, { params: {} }, { params: { name: 7 } }])(
   'refuses what is no request: %j',
   (given) => {
-    expect(() => mcpCall(given as unknown as McpCallRequest)).toThrow('not a request tools/call');
+    expect(() => mcpCall(given as unknown as McpCallRequest)).toThrow('not a tools/call request');
   },
 );
 

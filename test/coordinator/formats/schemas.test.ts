@@ -16,6 +16,6 @@ test('says that the arguments are an object', () => {
 
 test('refuses a tool that takes anything else, by name', () => {
   expect(() => schemaOf({ type: 'string' })).toThrow(
-    'Tool now: its input is of type "string", but models can pass an object only.',
+    'Tool now: its input is of type "string", but models can pass only objects.',
   );
 });

@@ -34,6 +34,6 @@ test('says of a value that JSON cannot hold that it cannot be shown', () => {
 test('names no cause where none is known', () => {
   const result = { id: 'a', name: 'b', attempts: 0, waitedMs: 0, durationMs: 0 };
   expect(shownResult({ ...result, status: 'skipped', cause: undefined }).text).toBe(
-    'skipped: a call on which it depends did not end as needed',
+    'skipped: a call it depends on did not end as required',
   );
 });

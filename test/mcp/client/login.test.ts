@@ -85,7 +85,7 @@ test('a login that can be renewed no more asks for a new one', async () => {
   site.revoke();
   expect(await coordinator.executeSingle(CALL)).toMatchObject({
     status: 'failed',
-    error: { code: 'MCP_LOGIN_NEEDED', message: expect.stringContaining('has ended') },
+    error: { code: 'MCP_LOGIN_NEEDED', message: expect.stringContaining('has expired') },
   });
   await enter();
   expect(await coordinator.executeSingle(CALL)).toMatchObject({ status: 'completed' });
@@ -142,7 +142,7 @@ test('volley mcp login prints the page, takes only the answer to this login, and
   expect(await run(['mcp', 'login', 'tickets'])).toBe(0);
   await Promise.all(visits);
   expect(answers.map(({ status }) => status)).toEqual([404, 400, 400, 400, 200]);
-  expect(out()).toContain('Logged in at tickets');
+  expect(out()).toContain('Logged in to tickets');
   expect(mine.read(site.url)).toBeDefined();
   expect(logins.read(site.url)).toBeUndefined();
   for (const secret of site.secrets) expect(said() + out()).not.toContain(secret);

@@ -53,7 +53,7 @@ it('a refusal names the roots and the setting', async () => {
     }
   };
   expect(message(new Roots([root, outside]))).toContain(
-    `outside the roots ("${root}", "${outside}"); the setting tools.roots`,
+    `outside the roots ("${root}", "${outside}"); to add a root, set tools.roots`,
   );
   expect(message(new Roots([process.cwd(), join(process.cwd(), 'src')]))).toContain('(".", "src")');
   expect(message(new Roots([1, 2, 3, 4, 5].map((number) => join(root, String(number)))))).toContain(

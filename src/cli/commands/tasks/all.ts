@@ -74,7 +74,7 @@ export const TASKS_COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'worktrees',
-    summary: 'list or remove worktrees with unmerged work',
+    summary: 'list kept worktrees and their unmerged work, or remove them',
     load: async () => (await import('./worktrees.ts')).worktreesCommand,
   },
   {
@@ -135,7 +135,7 @@ export const TASKS_COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'draft',
-    summary: 'let an agent plan a feature from a description or an issue',
+    summary: 'have an agent plan a feature from a description or an issue',
     load: async () => (await import('./draft.ts')).draftCommand,
   },
   {

@@ -66,7 +66,7 @@ export const releaseCommand = defineCommand<ReleaseOptions>({
     program
       .argument(...FEATURE_ARGUMENT)
       .argument(...SEQ_ARGUMENT)
-      .option('--agent <name>', 'only if this agent has it'),
+      .option('--agent <name>', 'release it only if this agent has claimed it'),
   run: async ([name, seq], options, io) => {
     refuseForAgents(io.env, 'release subtasks');
     return change(name!, seq!, options, io, {
@@ -77,7 +77,7 @@ export const releaseCommand = defineCommand<ReleaseOptions>({
 });
 
 export const blockCommand = defineCommand({
-  examples: ['volley tasks block auth-system 04 "waits for the new API key"'],
+  examples: ['volley tasks block auth-system 04 "waiting for the new API key"'],
   declare: (program) =>
     program
       .argument(...FEATURE_ARGUMENT)
@@ -129,7 +129,9 @@ async function change(
 export const archiveCommand = defineCommand<ArchiveOptions>({
   examples: ['volley tasks archive auth-system'],
   declare: (program) =>
-    program.argument(...FEATURE_ARGUMENT).option('--force', 'even if some of its subtasks are open'),
+    program
+      .argument(...FEATURE_ARGUMENT)
+      .option('--force', 'archive it even if some of its subtasks are open'),
   run: async ([name], options, io) => {
     refuseForAgents(io.env, 'archive features');
     const folder = openFolder(io);

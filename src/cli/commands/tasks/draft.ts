@@ -56,7 +56,7 @@ export const draftCommand = defineCommand<DraftOptions>({
         '--from <source>',
         'what to do: a file, - for standard input, or the URL of an issue (read with gh)',
       )
-      .option('--agent <name>', 'the agent that plans (default: agent in [tasks])')
+      .option('--agent <name>', 'the agent that plans (default: agent under [tasks] in volley.toml)')
       .option('--feature <name>', 'the name of the folder (default: chosen by the agent)')
       .option('--budget-cost <dollars>', 'maximum cost, in US dollars', numberOption)
       .option('--yes', 'write the plan without asking'),
@@ -65,15 +65,13 @@ export const draftCommand = defineCommand<DraftOptions>({
     const { from, feature, yes = false, json = false } = options;
     // Before anything is paid for.
     if (!yes && (json || from === '-' || !io.stdin.isTTY))
-      throw usage('Nobody can be asked whether the plan is right. Use a terminal, or add --yes.');
+      throw usage('The plan needs your approval, but this is not a terminal. Use a terminal, or add --yes.');
     const taken = await folder.names();
     if (feature !== undefined && taken.includes(feature))
       throw usage(`There is a feature ${JSON.stringify(feature)} already. Choose another name.`);
     const launcher = createLauncher();
     const stop = new AbortController();
-    const ignoreSignals = onStopSignals(() =>
-      stop.abort(new VolleyError('INVALID_VALUE', 'It was interrupted.')),
-    );
+    const ignoreSignals = onStopSignals(() => stop.abort(new VolleyError('INVALID_VALUE', 'Interrupted.')));
     try {
       const work = await readWork(from, launcher, io, stop.signal);
       const accepted = await plan(folder, launcher, { ...options, work, taken }, io, stop.signal);
@@ -98,7 +96,7 @@ async function readWork(from: string, launcher: Launcher, io: Io, signal: AbortS
         : await readInput(from, io);
   if (text.trim() === '') throw usage(`${from === '-' ? 'Standard input' : from} is empty.`);
   if (text.length > MAX_WORK_LENGTH)
-    throw usage(`The description has ${text.length} characters; the most is ${MAX_WORK_LENGTH}.`);
+    throw usage(`The description has ${text.length} characters; the maximum is ${MAX_WORK_LENGTH}.`);
   return text;
 }
 

@@ -32,7 +32,7 @@ export const logsCommand = defineCommand<LogsOptions>({
       .argument(...FEATURE_ARGUMENT)
       .argument(...SEQ_ARGUMENT)
       .option('--attempt <number>', 'the attempt, counted over all runs (default: the last)', numberOption)
-      .option('-f, --follow', 'show what comes until the attempt ends'),
+      .option('-f, --follow', 'follow the output until the attempt ends'),
   run: async ([name, reference], options, io) => {
     const folder = openFolder(io);
     const feature = await folder.read(name!);

@@ -50,13 +50,13 @@ export const runFeatureCommand = defineCommand<RunOptions>({
         '--agent <name>',
         'the agent for all subtasks: claude, codex, opencode, gemini, qwen, or one from volley.toml',
       )
-      .option('--subtasks <list>', 'only these, all at once: 01,02,03', listOption)
-      .option('--batch <number>', 'only this batch, all at once', numberOption)
+      .option('--subtasks <list>', 'run only these subtasks, all at once, such as 01,02,03', listOption)
+      .option('--batch <number>', 'run only the batch with this number, all at once', numberOption)
       .option('--session <path>', 'a file with context for all agents')
       .option('--waves', 'start a wave only when the previous one is done')
       .option('--serialize', 'run subtasks that may write the same files one after another')
       .option('--worktrees', 'run each agent in its own git worktree')
-      .option('--no-worktrees', 'run all agents in the project, whatever volley.toml says')
+      .option('--no-worktrees', 'run all agents in the project folder, even if volley.toml says otherwise')
       .option('--review', 'let verified work wait for approve or reject before it is merged')
       .option('--no-review', 'merge verified work, whatever volley.toml says')
       .option('--max-unreviewed <number>', 'maximum subtasks in work or waiting for review', numberOption)

@@ -13,10 +13,13 @@ import type { CommonOptions } from '../../program/command.ts';
 
 const MAX_BYTES = 8 * 1024 * 1024;
 
-export const FEATURE_ARGUMENT = ['<feature>', 'the name of its folder in .tmp/tasks'] as const;
+export const FEATURE_ARGUMENT = [
+  '<feature>',
+  'the name of the feature, which is its folder in .tmp/tasks',
+] as const;
 export const FEATURES_ARGUMENT = [
   '[feature]',
-  'the name of its folder in .tmp/tasks (default: all)',
+  'the name of the feature, which is its folder in .tmp/tasks (default: all)',
 ] as const;
 export const SEQ_ARGUMENT = ['<seq>', 'the number of the subtask'] as const;
 

@@ -23,7 +23,7 @@ export const RESULTS: readonly CallResult[] = [
     attempts: 0,
     status: 'failed',
     reason: 'error',
-    error: { name: 'VolleyError', code: 'INVALID_ARGUMENTS', message: '/path must be a text' },
+    error: { name: 'VolleyError', code: 'INVALID_ARGUMENTS', message: '/path must be a string' },
   },
   { ...BASE, id: 'g', status: 'cancelled', reason: 'the user left' },
   { ...BASE, id: 'h', status: 'skipped', cause: 'e' },
@@ -36,7 +36,7 @@ export const TEXTS: readonly string[] = [
   '[true,null,"10"]',
   '(no result)',
   'failed (timeout) after 3 attempts: The host did not answer',
-  'failed (INVALID_ARGUMENTS): /path must be a text',
+  'failed (INVALID_ARGUMENTS): /path must be a string',
   'cancelled: the user left',
-  'skipped: it depends on call e, which did not end as needed',
+  'skipped: it depends on call e, which did not end as required',
 ];
