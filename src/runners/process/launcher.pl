@@ -227,8 +227,12 @@ sub launch {
         close_descriptor($_) for @readers, @writers;
         return refuse($id, "no pipe could be made: $problem");
     }
-    if ($flags =~ /i/ && pipe $input_reader, $input_writer) { set_nonblocking($input_writer) }
-    my $pid = $flags =~ /i/ && !$input_writer ? undef : fork;
+    my $has_input = $flags =~ /i/;
+    my $pid;
+    if (!$has_input || pipe $input_reader, $input_writer) {
+        set_nonblocking($input_writer) if $has_input;
+        $pid = fork;
+    }
     if (!defined $pid) {
         my $problem = $!;
         close_descriptor($_) for @readers, @writers;
@@ -687,8 +691,8 @@ sub copy_descriptor {
     fail_child("a stream cannot be opened: $!") if $result < 0;
 }
 
-# A pipe as two descriptors that are closed on exec, without perl's own handles: making those takes as long as a small
-# program runs. Nothing if it cannot be made.
+# A pipe as two descriptors that are closed on exec, without perl's own handles, each of which takes three more calls of
+# the system. Nothing if it cannot be made.
 sub make_pipe {
     if ($calls) {
         my $ends = pack 'll', 0, 0;
