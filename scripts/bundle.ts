@@ -57,7 +57,7 @@ export async function bundle(outDir: string, extra: Readonly<Record<string, stri
     platform: 'node',
     input: { ...Object.fromEntries(ENTRIES.map((entry) => [entry, `src/${entry}.ts`])), ...extra },
     external: (id) => isPackage(id) && !INLINED.some((name) => id === name || id.startsWith(`${name}/`)),
-    plugins: [keepModuleUrls(), onlyEnglish()],
+    plugins: [keepModuleUrls(), onlyEnglish(), withoutFacades()],
   });
   await build.write({
     dir: outDir,
@@ -176,6 +176,39 @@ function onlyEnglish(): Plugin {
     resolveId(id, importer) {
       if (!id.endsWith('/locales/index.js') || importer?.includes('/node_modules/zod/') !== true) return null;
       return join(dirname(importer), '../locales/en.js');
+    },
+  };
+}
+
+const FACADE = /^export \{ ([^}]+) \} from "\.\/([^"]+)";\s*$/;
+
+/**
+ * A module that is imported dynamically, and is part of a chunk, gets a file that only exports it again. Finding and
+ * linking such a file takes a millisecond, and a command would load ten: the import names the chunk instead.
+ */
+function withoutFacades(): Plugin {
+  return {
+    name: 'without-facades',
+    generateBundle(_, files) {
+      const facades = new Map<string, string>();
+      for (const [file, each] of Object.entries(files)) {
+        const [, names, chunk] = (each.type === 'chunk' && !each.isEntry && FACADE.exec(each.code)) || [];
+        if (names === undefined) continue;
+        const pairs = names.split(', ').map((pair) => pair.split(' as ') as [string, string?]);
+        const members = pairs.map(([inner, name = inner]) => `${name}: m.${inner}`);
+        facades.set(file.replace('chunks/', ''), `/${chunk}").then((m) => ({ ${members.join(', ')} }))`);
+      }
+      for (const each of Object.values(files)) {
+        if (each.type !== 'chunk') continue;
+        each.code = each.code.replace(
+          /import\("(\.{1,2}(?:\/[\w.-]+)*)\/([\w.-]+)"\)/g,
+          (whole, folder: string, name: string) =>
+            facades.has(name) ? `import("${folder}${facades.get(name)}` : whole,
+        );
+      }
+      const rest = Object.values(files).map((each) => (each.type === 'chunk' ? each.code : ''));
+      for (const name of facades.keys())
+        if (!rest.some((code) => code.includes(`/${name}"`))) delete files[`chunks/${name}`];
     },
   };
 }

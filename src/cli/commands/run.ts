@@ -14,7 +14,6 @@ import { FILE_BATCH_OPTION, type SourceOptions, sourceOf, sourceOptions } from '
 import { checkLarge } from '../session/add-large.ts';
 import { printAnswer } from '../session/ask.ts';
 import { withCluster } from '../session/cluster.ts';
-import { dryRun, dryRunLarge } from '../session/dry-run.ts';
 import { type Session, withOwnStore, withSession } from '../session/session.ts';
 import {
   checkFileSettings,
@@ -60,7 +59,10 @@ export const runBatchCommand = defineCommand<RunOptions>({
       const tasks = await newTasks(session.store, batch, found.tasks);
       if (tasks.length < found.tasks.length)
         await noteChanged(session, { batch, config: options.config }, found.tasks, io);
-      if (options.dryRun) return locateErrors(found, tasks, () => dryRun(session, batch, tasks, start, io));
+      if (options.dryRun) {
+        const { dryRun } = await import('../session/dry-run.ts');
+        return locateErrors(found, tasks, () => dryRun(session, batch, tasks, start, io));
+      }
       const refused =
         found.tasks.length > tasks.length && tasks.length === 0
           ? undefined
@@ -88,7 +90,8 @@ async function runLarge(file: LargeTaskFile, options: RunOptions, io: Io): Promi
     const checked = await checkLarge(session, batch, file, async (tasks) => {
       if (!hasNote) hasNote = await noteChanged(session, scope, tasks, io);
     });
-    if (options.dryRun) return dryRunLarge(batch, checked, options, io);
+    if (options.dryRun)
+      return (await import('../session/dry-run.ts')).dryRunLarge(batch, checked, options, io);
     for await (const found of checked.lists()) {
       const refused = await add(session, { batch, tasks: found.tasks, found }, options, io);
       if (refused !== undefined) return refused;

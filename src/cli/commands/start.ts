@@ -6,7 +6,6 @@ import { defineCommand } from '../program/command.ts';
 import { BATCH_OPTION } from '../program/options.ts';
 import { chosenBatch, printAnswer } from '../session/ask.ts';
 import { startDetached } from '../session/detach.ts';
-import { dryRun } from '../session/dry-run.ts';
 import { type Session, withSession } from '../session/session.ts';
 import { checkStart, type StartOptions, startBatch, startOptions } from '../session/start-batch.ts';
 
@@ -25,7 +24,8 @@ export const startCommand = defineCommand<StartCommandOptions>({
   run: (_, { batch: named, detach = false, ...options }, io) =>
     withSession(options, io, async (session) => {
       const batch = await chosenBatch(session.store, named);
-      if (options.dryRun) return dryRun(session, batch, [], options, io);
+      if (options.dryRun)
+        return (await import('../session/dry-run.ts')).dryRun(session, batch, [], options, io);
       return detach ? startApart(session, batch, options, io) : startBatch(session, batch, options, io);
     }),
 });

@@ -11,11 +11,7 @@ import { isGroup, type TaskRecord } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
 import type { Io } from '../output/io.ts';
 import { reportError } from '../output/messages.ts';
-import { ganttSvg } from './gantt.ts';
-import { graphSvg } from './graph-svg.ts';
-import { graphDot, graphMermaid } from './graph-text.ts';
 import type { FinishedTask } from './task-graph.ts';
-import { traceJson } from './trace.ts';
 
 /** Paths of the pictures to draw after a run. */
 export interface PictureOptions {
@@ -24,20 +20,23 @@ export interface PictureOptions {
   readonly graph?: string;
 }
 
-type Draw = (batch: string, tasks: readonly FinishedTask[]) => string;
+/** What draws is loaded when it draws: most runs have no picture. */
+type Draw = (batch: string, tasks: readonly FinishedTask[]) => Promise<string>;
 type Pictures = ReadonlyMap<string, Draw>;
 
 const GRAPH_FORMATS: Readonly<Record<string, Draw>> = {
-  '.svg': graphSvg,
-  '.mmd': graphMermaid,
-  '.dot': graphDot,
+  '.svg': async (batch, tasks) => (await import('./graph-svg.ts')).graphSvg(batch, tasks),
+  '.mmd': async (batch, tasks) => (await import('./graph-text.ts')).graphMermaid(batch, tasks),
+  '.dot': async (batch, tasks) => (await import('./graph-text.ts')).graphDot(batch, tasks),
 };
 
 /** Chooses how to draw each picture. Throws for a graph of an unknown format. */
 export function choosePictures({ trace, gantt, graph }: PictureOptions): Pictures {
   const pictures = new Map<string, Draw>();
-  if (trace !== undefined) pictures.set(trace, traceJson);
-  if (gantt !== undefined) pictures.set(gantt, ganttSvg);
+  if (trace !== undefined)
+    pictures.set(trace, async (batch, tasks) => (await import('./trace.ts')).traceJson(batch, tasks));
+  if (gantt !== undefined)
+    pictures.set(gantt, async (batch, tasks) => (await import('./gantt.ts')).ganttSvg(batch, tasks));
   if (graph !== undefined) pictures.set(graph, graphDrawer(graph));
   return pictures;
 }
@@ -92,7 +91,7 @@ export async function drawPictures(
   }
   let areWritten = true;
   for (const [path, draw] of pictures) {
-    const text = draw(batch, tasks);
+    const text = await draw(batch, tasks);
     try {
       await writePicture(resolve(io.cwd, path), text);
       io.stderr.write(`Wrote ${printableLine(path)}\n`);

@@ -8,7 +8,7 @@ import {
   readlinkSync,
   readSync,
   rmdirSync,
-  writeFileSync,
+  writeSync,
 } from 'node:fs';
 import { mkdir, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
@@ -181,8 +181,8 @@ export interface CgroupLimits {
 const FEATURES: readonly CgroupFeature[] = ['memory', 'pids', 'cpu'];
 const REMOVAL_LIMIT_MS = 5000;
 
-/** The most empty groups that are kept for further calls. */
-const MAX_SPARE = 64;
+/** The most empty groups that are kept for further calls, each with a handful of open files. */
+const MAX_SPARE = 32;
 /** A group is used again only if it holds less than this share of its memory limit: what a call left may count for a while. */
 const SPARE_MEMORY_SHARE = 0.1;
 
@@ -298,7 +298,7 @@ interface CgroupOwner {
 export class Cgroup {
   /** The counts and the peak of the calls before, if it was used before. */
   private before = { oomKills: 0, cpuMs: 0, peakBytes: -1 };
-  /** Open files, by name. */
+  /** Files of the group, by name, which stay open as long as it exists: opening one takes longer than reading it. */
   private readonly descriptors = new Map<string, number>();
 
   constructor(
@@ -311,7 +311,7 @@ export class Cgroup {
   begin(): void {
     const part = this.partWith('memory');
     // Version 2 cannot reset the peak of a group.
-    if (part?.version === 1) writeFileSync(join(part.folder, PEAK_FILE[1]), '0', { flag: 'r+' });
+    if (part?.version === 1) writeSync(this.descriptorOf(part, PEAK_FILE[1]), '0', 0);
     this.before = {
       oomKills: this.allOomKills,
       cpuMs: this.allCpuMs ?? 0,
@@ -391,7 +391,6 @@ export class Cgroup {
   /** Ends a call: the group is kept for another one if nothing of this one remains, and otherwise removed. */
   async release(): Promise<void> {
     if (!this.isEmpty || !this.home.keep()) await this.remove();
-    else this.closeFiles();
   }
 
   /** Kills everything in it until it is empty, and removes it. */
@@ -406,18 +405,23 @@ export class Cgroup {
     this.descriptors.clear();
   }
 
-  /** Reads a small file of the group, which stays open until the call ends. */
-  private read({ folder }: CgroupTree, name: string): string {
+  /** Reads a small file of the group. */
+  private read(part: CgroupTree, name: string): string {
     try {
-      let descriptor = this.descriptors.get(name);
-      if (descriptor === undefined) {
-        descriptor = openSync(join(folder, name), 'r');
-        this.descriptors.set(name, descriptor);
-      }
+      const descriptor = this.descriptorOf(part, name);
       return BUFFER.toString('latin1', 0, readSync(descriptor, BUFFER, 0, BUFFER.length, 0));
     } catch {
       return UNREADABLE;
     }
+  }
+
+  private descriptorOf({ folder, version }: CgroupTree, name: string): number {
+    let descriptor = this.descriptors.get(name);
+    if (descriptor === undefined) {
+      descriptor = openSync(join(folder, name), version === 1 && name === PEAK_FILE[1] ? 'r+' : 'r');
+      this.descriptors.set(name, descriptor);
+    }
+    return descriptor;
   }
 
   /** Whether it contains no process and hardly any memory. */

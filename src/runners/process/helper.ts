@@ -277,8 +277,8 @@ export class Helper {
     const { PATH } = process.env;
     this.child = spawn(perl, [SCRIPT, mode], {
       cwd: '/',
-      // Error messages in English, and no perl settings of the user.
-      env: { PATH, LC_ALL: 'C' },
+      // Error messages in English, and no perl settings of the user. Symbols are bound once, here, and not in each child.
+      env: { PATH, LC_ALL: 'C', LD_BIND_NOW: '1' },
       // Its own session: no terminal reaches it or what it starts.
       detached: true,
       stdio: 'pipe',

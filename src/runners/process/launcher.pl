@@ -73,10 +73,12 @@ my %CALLS = (
     x86_64 => {
         prlimit => 302, prctl => 157, dup3 => 292, clock => 228, sigprocmask => 14, signalfd => 289, close => 3,
         close_range => 436, setns => 308, unshare => 272, mount => 165, capset => 126, exit_group => 231,
+        pipe2 => 293, read => 0,
     },
     aarch64 => {
         prlimit => 261, prctl => 167, dup3 => 24, clock => 113, sigprocmask => 135, signalfd => 74, close => 57,
         close_range => 436, setns => 268, unshare => 97, mount => 40, capset => 91, exit_group => 94,
+        pipe2 => 59, read => 63,
     },
 );
 my %RESOURCES = (cpu => 0, file => 1, data => 2, core => 4, processes => 6, open => 7);
@@ -96,11 +98,13 @@ else {
 my %jobs;         # by id: what runs or still lingers
 my %job_of;       # by process id: those whose leader has not been waited for
 my %lingering;    # by id: the leader is gone, but its group or its streams are not
-my @sources;      # by descriptor: [job, type of frame, handle]
+my @sources;      # by descriptor: [job, type of frame]
+my @handles;      # by descriptor: those of outputs, in the portable mode
 my $reading = ''; # descriptors to read, as select() takes them
 my $writing = ''; # descriptors of inputs that are full
 my $control = ''; # those of $reading that are read even if the other side is slow
 my ($in, $out) = ('', '');
+my $read = "\0" x READ_SIZE;    # what the kernel reads into
 my $is_urgent = 0; # whether something in $out shall leave at once
 my $waited_cpu = 0;
 my $environment;
@@ -217,23 +221,32 @@ sub launch {
     my @outputs = ('O', 'R', $flags =~ /c/ ? 'C' : ());
     my (@readers, @writers, $input_reader, $input_writer);
     for my $index (0 .. $#outputs) {
-        pipe $readers[$index], $writers[$index] or return refuse($id, "no pipe could be made: $!");
+        next if ($readers[$index], $writers[$index]) = make_pipe();
+        my $problem = $!;
+        pop @readers, pop @writers;
+        close_descriptor($_) for @readers, @writers;
+        return refuse($id, "no pipe could be made: $problem");
     }
-    if ($flags =~ /i/) {
-        pipe $input_reader, $input_writer or return refuse($id, "no pipe could be made: $!");
-        set_nonblocking($input_writer);
+    my $has_input = $flags =~ /i/;
+    my $pid;
+    if (!$has_input || pipe $input_reader, $input_writer) {
+        set_nonblocking($input_writer) if $has_input;
+        $pid = fork;
     }
-    my $pid = fork;
-    return refuse($id, "no process could be made: $!") if !defined $pid;
-    run_child($cwd, $sandbox, $plan, \@cgroups, \@argv, $input_reader || $null, @writers) if !$pid;
+    if (!defined $pid) {
+        my $problem = $!;
+        close_descriptor($_) for @readers, @writers;
+        return refuse($id, "no process could be made: $problem");
+    }
+    run_child($cwd, $sandbox, $plan, \@cgroups, \@argv, fileno($input_reader || $null), @writers) if !$pid;
+    close_descriptor($_) for @writers;
 
     # Also done by the child: whoever comes first makes the group before it is needed.
     setpgrp $pid, $pid;
     my $job = { id => $id, pid => $pid, group => 1, open => scalar @outputs };
     for my $index (0 .. $#outputs) {
-        my $descriptor = fileno $readers[$index];
-        $sources[$descriptor] = [$job, $outputs[$index], $readers[$index]];
-        vec($reading, $descriptor, 1) = 1;
+        $sources[ $readers[$index] ] = [$job, $outputs[$index]];
+        vec($reading, $readers[$index], 1) = 1;
     }
     if ($input_writer) { @$job{qw(input pending)} = ($input_writer, '') }
     $jobs{$id} = $job_of{$pid} = $job;
@@ -258,7 +271,7 @@ sub run_child {
     }
     enter_sandbox($sandboxes{$sandbox}) if length $sandbox;
     chdir $cwd or fail_child(length $sandbox ? "sandbox: $cwd: $!" : "the folder $cwd cannot be entered: $!");
-    for my $target (0 .. $#streams) { copy_descriptor(fileno $streams[$target], $target) }
+    for my $target (0 .. $#streams) { copy_descriptor($streams[$target], $target) }
     if ($calls) {
         die_with_helper() if !length $sandbox;
         for my $limit (@$plan) {
@@ -465,16 +478,17 @@ sub read_sources {
     my $descriptor = -1;
     while (($descriptor = index $bits, '1', $descriptor + 1) >= 0) {
         my $source = $sources[$descriptor] or next;
-        my $count = sysread $source->[2], my $chunk, READ_SIZE;
-        if ($count) { send_frame($source->[0]{id}, $source->[1], $chunk) }
-        elsif (defined $count || ($! != $EINTR && $! != $EAGAIN)) { close_source($descriptor) }
+        my $count = $calls ? syscall $calls->{read}, $descriptor, $read, READ_SIZE
+            : sysread($handles[$descriptor], $read, READ_SIZE) // -1;
+        if ($count > 0) { send_frame($source->[0]{id}, $source->[1], substr $read, 0, $count) }
+        elsif ($count == 0 || ($! != $EINTR && $! != $EAGAIN)) { close_source($descriptor) }
     }
 }
 
 sub close_source {
     my ($descriptor) = @_;
     my $job = $sources[$descriptor][0];
-    close $sources[$descriptor][2];
+    close_descriptor($descriptor);
     $sources[$descriptor] = undef;
     vec($reading, $descriptor, 1) = 0;
     $job->{open}--;
@@ -675,6 +689,24 @@ sub copy_descriptor {
     my ($from, $to) = @_;
     my $result = $calls ? syscall($calls->{dup3}, $from, $to, 0) : POSIX::dup2($from, $to);
     fail_child("a stream cannot be opened: $!") if $result < 0;
+}
+
+# A pipe as two descriptors that are closed on exec, without perl's own handles, each of which takes three more calls of
+# the system. Nothing if it cannot be made.
+sub make_pipe {
+    if ($calls) {
+        my $ends = pack 'll', 0, 0;
+        return syscall($calls->{pipe2}, $ends, O_CLOEXEC) == 0 ? unpack 'll', $ends : ();
+    }
+    pipe my $reader, my $writer or return;
+    $handles[fileno $_] = $_ for $reader, $writer;
+    return (fileno $reader, fileno $writer);
+}
+
+sub close_descriptor {
+    my ($descriptor) = @_;
+    if   ($calls) { syscall $calls->{close}, $descriptor }
+    else          { close $handles[$descriptor] }
 }
 
 sub set_nonblocking {

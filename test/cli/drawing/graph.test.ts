@@ -210,10 +210,11 @@ flowchart LR
     ]);
   });
 
-  it('is chosen by the end of the name, which must be known', () => {
-    expect(graphDrawer('out/x.SVG')).toBe(graphSvg);
-    expect(graphDrawer('x.mmd')).toBe(graphMermaid);
-    expect(graphDrawer('x.dot')).toBe(graphDot);
+  it('is chosen by the end of the name, which must be known', async () => {
+    const tasks = [waiting('a'), waiting('b', 'a')];
+    expect(await graphDrawer('out/x.SVG')('batch', tasks)).toBe(graphSvg('batch', tasks));
+    expect(await graphDrawer('x.mmd')('batch', tasks)).toBe(graphMermaid('batch', tasks));
+    expect(await graphDrawer('x.dot')('batch', tasks)).toBe(graphDot('batch', tasks));
     expect(() => graphDrawer('x.png')).toThrow(expect.objectContaining({ code: 'INVALID_VALUE' }));
   });
 });

@@ -231,7 +231,7 @@ export const graphCommand = defineCommand<GraphOptions>({
       dependsOn.map((from) => ({ from, to: seq })),
     );
     if (draw !== undefined)
-      await writeFile(resolve(io.cwd, output!), draw(titleOf(feature), feature.subtasks.map(drawn)));
+      await writeFile(resolve(io.cwd, output!), await draw(titleOf(feature), feature.subtasks.map(drawn)));
     const data = { feature: feature.name, edges, ...(output !== undefined && { written: output }) };
     return say(io, options, data, output === undefined ? graphText(feature) : `Wrote ${output}`);
   },
