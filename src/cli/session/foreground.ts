@@ -67,6 +67,7 @@ export async function runInForeground(
   const view = () => ({
     ...latest!,
     ...(detail && { ratePerSecond: undefined, ...detail() }),
+    idle: latest!.running.filter(isIdle).length,
     running: latest!.running.filter((task) => !isIdle(task)).map((task) => shown(counted(task))),
   });
   const display = latest === undefined ? undefined : createDisplay({ stream: stderr.raw, env, view, note });
