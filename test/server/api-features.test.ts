@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { connectHttp } from '../mcp/server/support/http-client.ts';
 import { dataOf, textOf } from '../mcp/server/support/mcp.ts';
 import { put, texts } from '../tasks/support/feature.ts';
+import { git } from '../tasks/workspace/support.ts';
 import { serve, TOKENS } from './support/serve.ts';
 
 /** Works until there is a file `go`, then delivers. */
@@ -130,3 +131,48 @@ test('over MCP a cancelled call cancels the run, and what is not there cannot be
   const forbidden = await reader.callTool({ name: 'tasks_run', arguments: { feature: 'auth' } });
   expect(textOf(forbidden)).toContain('"run"');
 });
+
+test('over HTTP work is reviewed: its diff is read, and it is sent back and merged by those who may', async () => {
+  const { json, folder } = await serveFeature();
+  put(folder, '.gitignore', '.tmp\n.volley\n');
+  git(folder, 'init', '-q');
+  git(folder, 'add', '.gitignore');
+  git(folder, 'commit', '-q', '-m', 'first');
+  put(folder, 'go', '');
+  const run = async () => {
+    const started = await json('POST', '/v1/features/auth/run', { review: true, max_unreviewed: 2 });
+    expect(started).toMatchObject({ status: 202 });
+    await expect
+      .poll(async () => (await json('GET', '/v1/features/auth/report')).body.state, { timeout: 60_000 })
+      .toBe('ended');
+  };
+  const subtask = async (seq: string) =>
+    (await json('GET', '/v1/features/auth')).body.subtasks.find((one: { seq: string }) => one.seq === seq);
+  const review = (what: string, seq: string, body: object, token: string = TOKENS.admin) =>
+    json('POST', `/v1/features/auth/subtasks/${seq}/${what}`, body, { token });
+  // Its agents wait for a file that is in the commit.
+  git(folder, 'add', 'go');
+  git(folder, 'commit', '-q', '-m', 'second');
+  await run();
+
+  const { body: diff } = await json('GET', '/v1/features/auth/subtasks/01/diff');
+  expect(diff).toMatchObject({
+    agent: 'coder',
+    truncated: false,
+    diff: expect.stringContaining('out-01.txt'),
+  });
+  const { commit } = diff;
+  expect(await subtask('01')).toMatchObject({ review: { commit, approved: false }, rejected: null });
+  expect(await review('approve', '01', { commit }, TOKENS.run)).toMatchObject({ status: 403 });
+  expect(await review('approve', '01', { commit: 'other' })).toMatchObject({ status: 409 });
+  expect(await review('approve', '01', { commit })).toMatchObject({
+    status: 200,
+    body: { subtask: { status: 'completed', review: null } },
+  });
+  const second = (await subtask('02')).review.commit;
+  expect(await review('reject', '02', { commit: second, why: 'Again' })).toMatchObject({
+    status: 200,
+    body: { subtask: { status: 'pending', rejected: 'Again' } },
+  });
+  expect(git(folder, 'ls-files')).toContain('out-01.txt');
+}, 120_000);

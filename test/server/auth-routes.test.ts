@@ -35,6 +35,8 @@ const NEEDS: Readonly<Record<string, 'run' | 'admin'>> = {
   'POST /v1/execute': 'run',
   'POST /v1/features/{feature}/run': 'run',
   'POST /v1/features/{feature}/subtasks/{seq}/complete': 'run',
+  'POST /v1/features/{feature}/subtasks/{seq}/approve': 'admin',
+  'POST /v1/features/{feature}/subtasks/{seq}/reject': 'admin',
   'POST /v1/session/keys': 'admin',
 };
 

@@ -15,6 +15,8 @@ export interface DisplayedBatch {
   readonly ratePerSecond: number | undefined;
   readonly timeLeft: TimeRange | undefined;
   readonly running: readonly DisplayedTask[];
+  /** How many tasks have started and only wait. They are not in the list of running ones. */
+  readonly idle?: number;
   /** More to say beside the counts, such as the cost. */
   readonly facts?: readonly string[];
   /** What waits, and why. */
@@ -84,8 +86,12 @@ export function taskLabel({ id, name, function: tool }: NamedTask): string {
 const MAX_LISTED = 100;
 
 /** The running tasks, without groups. The store counts a little late, so the list is right while it is complete. */
-export function runningCount({ counts, running }: Pick<DisplayedBatch, 'counts' | 'running'>): number {
+export function runningCount({
+  counts,
+  running,
+  idle = 0,
+}: Pick<DisplayedBatch, 'counts' | 'running' | 'idle'>): number {
   const groups = running.filter(({ isGroup }) => isGroup).length;
   const isComplete = running.length > 0 && running.length < MAX_LISTED;
-  return (isComplete ? running.length : counts.running) - groups;
+  return (isComplete ? running.length : Math.max(0, counts.running - idle)) - groups;
 }

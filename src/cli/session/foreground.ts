@@ -69,6 +69,7 @@ export async function runInForeground(
     ...latest!,
     ...(detail && { ratePerSecond: undefined, ...detail() }),
     facts: [...(detail?.().facts ?? []), ...pauseFacts(latest!)],
+    idle: latest!.running.filter(isIdle).length,
     running: latest!.running.filter((task) => !isIdle(task)).map((task) => shown(counted(task))),
   });
   const display = latest === undefined ? undefined : createDisplay({ stream: stderr.raw, env, view, note });

@@ -55,7 +55,7 @@ export interface RunProgress {
   attemptOf(seq: string): string;
   /** What all attempts so far used, as far as agents report it. */
   usage(): AgentUsage;
-  /** The subtasks that wait, and why: `04 for 02, 03`. Those that someone must review come first. */
+  /** The subtasks that wait, and why: `04, 05 for 02`. Those that someone must review come first. */
   waiting(): readonly string[];
   /** Whether its work waits for review, so that no agent is at it. */
   isInReview(seq: string): boolean;
@@ -264,6 +264,8 @@ function openReviews(
   );
 }
 
+const MAX_SEQS = 4;
+
 /** The subtasks of a run that have ended. */
 interface SubtaskEnds {
   readonly completed: Set<string>;
@@ -278,14 +280,14 @@ function progressOf(
   const members = new Set(subtasks.map(({ seq }) => seq));
   const isInReview = (seq: string) => reviews?.isWaiting(seq) === true;
   const whyWaiting = ({ seq, dependsOn, parallel }: Subtask): string => {
-    if (isInReview(seq)) return `${seq} for review`;
+    if (isInReview(seq)) return 'for review';
     const open = dependsOn.filter((one) => members.has(one) && !completed.has(one));
-    if (open.length > 0) return `${seq} for ${open.join(', ')}`;
+    if (open.length > 0) return `for ${open.join(', ')}`;
     const alone = [...working.values()].find(({ subtask }) => !subtask.parallel);
-    const what = attempts.of(seq).length > 0 ? `${seq} to be tried again` : seq;
-    if (alone !== undefined) return `${what} for ${alone.subtask.seq}, which runs alone`;
-    if (!parallel) return `${what} to run alone`;
-    return reviews?.isFull === true ? `${what} for reviews` : `${what} for an agent`;
+    const again = attempts.of(seq).length > 0 ? 'to be tried again ' : '';
+    if (alone !== undefined) return `${again}for ${alone.subtask.seq}, which runs alone`;
+    if (!parallel) return `${again}to run alone`;
+    return `${again}for ${reviews?.isFull === true ? 'reviews' : 'an agent'}`;
   };
   return {
     agentOf: (seq) => attempts.of(seq).at(-1)?.agent ?? agents.get(seq)?.[0]?.name ?? '',
@@ -295,9 +297,21 @@ function progressOf(
     waiting: () => {
       const open = subtasks.filter(({ seq }) => !completed.has(seq) && !failed.has(seq) && !working.has(seq));
       const later = open.filter(({ seq }) => !isInReview(seq));
-      return [...open.filter(({ seq }) => isInReview(seq)), ...later].map(whyWaiting);
+      const reasons = new Map<string, string[]>();
+      for (const subtask of [...open.filter(({ seq }) => isInReview(seq)), ...later]) {
+        const why = whyWaiting(subtask);
+        reasons.set(why, [...(reasons.get(why) ?? []), subtask.seq]);
+      }
+      return Array.from(reasons, ([why, seqs]) => `${someSeqs(seqs)} ${why}`);
     },
   };
+}
+
+/** `01, 02, 03`, or `01, 02 and 7 more`. */
+function someSeqs(seqs: readonly string[]): string {
+  if (seqs.length <= MAX_SEQS) return seqs.join(', ');
+  const shown = seqs.slice(0, MAX_SEQS - 1);
+  return `${shown.join(', ')} and ${seqs.length - shown.length} more`;
 }
 
 function openWorkspaces(
