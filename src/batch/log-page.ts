@@ -11,7 +11,7 @@ const MAX_CHARACTERS = 2 ** 20;
 const MAX_SEARCHED = 8 * 2 ** 20;
 
 /** A line of a log, with its number in the attempt. */
-export interface LogLine extends OutputLine {
+interface LogLine extends OutputLine {
   readonly line: number;
 }
 

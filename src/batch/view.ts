@@ -22,7 +22,7 @@ export interface BatchView {
   readonly spending: BatchRecord['spending'];
   /** See {@link BatchRecord}. */
   readonly hasFailures: boolean;
-  /** See {@link progressOf}. */
+  /** The share of the work that is done, 0 to 1. What failed is not done. */
   readonly progress: number;
   /** Tasks that end per second, over the last ten seconds; undefined if unknown. */
   readonly ratePerSecond: number | undefined;

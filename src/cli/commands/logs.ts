@@ -42,6 +42,8 @@ export const logsCommand = defineCommand<LogsOptions & Readonly<Record<string, u
       throw new VolleyError('INVALID_VALUE', 'Which task? Name it, as in: volley logs audit build');
     if (options.follow !== true)
       return askOfBatch({ action: 'logs', ...fieldsOf(logsAction, options), batch, id }, options, io);
+    if (options['search'] !== undefined)
+      throw new VolleyError('INVALID_VALUE', 'Pass either --search or --follow, not both.');
     return withSession(options, io, async ({ store }) => {
       const task = await findTask({ store }, await chosenBatch(store, batch), id);
       const controller = new AbortController();

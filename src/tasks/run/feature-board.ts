@@ -16,7 +16,7 @@ export const BOARD_STATES = [
   'completed',
 ] as const;
 
-export type BoardState = (typeof BOARD_STATES)[number];
+type BoardState = (typeof BOARD_STATES)[number];
 
 interface BoardSources {
   readonly moment: Moment;
