@@ -139,7 +139,7 @@ export interface TaskData extends UsageData, SpendingData {
   readonly retry_message: StoredText | null;
 }
 
-export interface SpendingData {
+interface SpendingData {
   /** Null or 0 if no model or agent was called. */
   readonly calls: number | null;
   readonly input_tokens: number;
@@ -148,7 +148,7 @@ export interface SpendingData {
   readonly unpriced: number;
 }
 
-export function spendingOf(row: SpendingData): StoredSpending | undefined {
+function spendingOf(row: SpendingData): StoredSpending | undefined {
   if (!row.calls) return undefined;
   const { calls, input_tokens: inputTokens, output_tokens: outputTokens, cost_usd: costUsd, unpriced } = row;
   return { calls, inputTokens, outputTokens, costUsd, unpriced };

@@ -37,7 +37,7 @@ export interface AgentAccess {
 }
 
 /** A question to an agent, which reads the files of a folder and changes none. */
-export interface Question<T = unknown> {
+interface Question<T = unknown> {
   readonly agent: ChosenAgent;
   readonly prompt: string;
   /** Paths that the prompt is about, as the agent finds them in its folder. */
