@@ -15,7 +15,7 @@ export type { RunnableGroup } from './batch/forecast/groups.ts';
 export type { RunnableBatch, RunnableOptions, RunnableTask } from './batch/forecast/runnable.ts';
 export type { BatchEvent, BatchEventListener, TaskEvent } from './batch/run/events.ts';
 export type { LearnedDuration } from './batch/run/learned-durations.ts';
-export type { FailedTask, RunningTask } from './batch/run/monitor.ts';
+export type { FailedTask, QuotaPause, RunningTask } from './batch/run/monitor.ts';
 export type { TaskReport } from './batch/task-report.ts';
 export type { BatchView } from './batch/view.ts';
 export type {
@@ -159,6 +159,7 @@ export {
   type ProgressTrackerOptions,
   type ProgressUpdate,
   type QueuedReason,
+  type QuotaStanding,
   type QuotaStatus,
   type Random,
   RateLimitedError,
@@ -277,6 +278,7 @@ export type {
   FolderInput,
   InferredToolDefinition,
   Isolation,
+  QuotaNeeds,
   ResourceNeeds,
   Tool,
   ToolDefinition,

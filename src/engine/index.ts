@@ -12,6 +12,7 @@ export type { Labels } from '../core/labels.ts';
 export type { PlacementRule, PlacementShortage, WorkerSpec } from '../core/placement.ts';
 export type { TimeLeft } from '../core/predict.ts';
 export { PRIORITIES, type Priority } from '../core/priority.ts';
+export type { QuotaStanding } from '../core/quota.ts';
 export type { Random } from '../core/random.ts';
 export type { RateOptions } from '../core/rate.ts';
 export type { ByResource, NamedResources, ResourceName } from '../core/resource-names.ts';

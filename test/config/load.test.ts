@@ -134,7 +134,7 @@ describe('what is loaded', () => {
         priority: 'background',
         timeoutMs: 10,
         retry: { maxRetries: 1, delayMs: 2, factor: 3, maxDelayMs: 4, jitter: 0 },
-        maxOutages: 5,
+        maxOutages: 6,
       },
       tools: {
         allow: ['a*'],
@@ -351,6 +351,7 @@ per_ms = 9
 priority = "background"
 timeout_ms = 10
 retry = { max_retries = 1, delay_ms = 2, factor = 3, max_delay_ms = 4, jitter = 0 }
+max_outages = 6
 [tools]
 protected = ['c/**']
 writable = ['.vscode/**']
