@@ -48,8 +48,8 @@ test('workers are listed, measured, and drained by who may run', async () => {
   expect(metrics).toContain('volley_workers{state="ready"} 1');
   expect(metrics).toContain('volley_worker_resource_limit{worker="a",resource="memory_mb"} 800');
   expect(metrics).toContain('volley_worker_calls_ended_total{worker="a",status="failed"} 1');
-  expect((await send('/v1/workers/a/drain', { method: 'POST', token: TOKENS.read })).status).toBe(403);
-  expect((await send('/v1/workers/b/drain', { method: 'POST', token: TOKENS.run })).status).toBe(404);
-  expect((await send('/v1/workers/a/drain', { method: 'POST', token: TOKENS.run })).status).toBe(200);
+  expect((await fetch('/v1/workers/a/drain', { method: 'POST', token: TOKENS.read })).status).toBe(403);
+  expect((await fetch('/v1/workers/b/drain', { method: 'POST', token: TOKENS.run })).status).toBe(404);
+  expect((await fetch('/v1/workers/a/drain', { method: 'POST', token: TOKENS.run })).status).toBe(200);
   expect(drained).toEqual(['a']);
 });
