@@ -325,9 +325,15 @@ export interface LeaseHolder {
 }
 
 /** Where a line of output comes from. `log`: what a tool or program logged. `step`: a progress report. */
-export const OUTPUT_STREAMS = ['stdout', 'stderr', 'log', 'step'] as const;
+export type OutputStreamName = 'stdout' | 'stderr' | 'log' | 'step';
 
-export type OutputStreamName = (typeof OUTPUT_STREAMS)[number];
+/** A stream is stored as its index. The order never changes; new ones go at the end. */
+export const OUTPUT_STREAMS = [
+  'stdout',
+  'stderr',
+  'log',
+  'step',
+] as const satisfies readonly OutputStreamName[];
 
 /** A line that an attempt printed. It has no line break, no control characters and no secrets. */
 export interface OutputLine {
