@@ -29,7 +29,7 @@ test('workers are listed, measured, and drained by who may run', async () => {
     list: () => [WORKER],
     drain: async (name) => name === 'a' && drained.push(name) > 0,
   };
-  const { json, send } = await serve({ workers });
+  const { json, fetch: send } = await serve({ workers });
   const { body } = await json('GET', '/v1/workers');
   expect(body).toMatchObject({
     configured: true,
