@@ -17,7 +17,10 @@ export const contestant: ClusterContestant = {
     redis = await startRedis();
     const { port } = new URL(redis.url);
     const connection = { host: '127.0.0.1', port: Number(port), maxRetriesPerRequest: null };
-    children = await startChildren('./bullmq-worker.ts', () => [port, String(concurrency / WORKERS)]);
+    children = await startChildren(new URL('./bullmq-worker.ts', import.meta.url), () => [
+      port,
+      String(concurrency / WORKERS),
+    ]);
     queue = new Queue('no-ops', { connection, defaultJobOptions: { removeOnComplete: true } });
     events = new QueueEvents('no-ops', { connection });
     events.on('completed', () => {

@@ -5,10 +5,10 @@ import { WORKERS } from './contestant.ts';
 
 /** Starts worker processes and waits until each has said that it is ready. */
 export async function startChildren(
-  script: string,
+  script: URL,
   argsOf: (index: number) => readonly string[],
 ): Promise<ChildProcess[]> {
-  const file = fileURLToPath(new URL(script, import.meta.url));
+  const file = fileURLToPath(script);
   const children = Array.from({ length: WORKERS }, (_, index) => fork(file, [...argsOf(index)]));
   await Promise.all(children.map((child) => once(child, 'message')));
   return children;

@@ -27,7 +27,7 @@ export const contestant: ClusterContestant = {
     };
     const slots = String(concurrency / WORKERS);
     const argsOf = (index: number) => [JSON.stringify(settings), `w${index}`, slots];
-    children = await startChildren('./volley-worker.ts', argsOf);
+    children = await startChildren(new URL('./volley-worker.ts', import.meta.url), argsOf);
     cluster = await ClusterCoordinator.open(settings);
     cluster.attach(calls);
     while (cluster.workers.length < WORKERS) await sleep(20);

@@ -29,7 +29,7 @@ test('workers are listed, measured, and drained by who may run', async () => {
     list: () => [WORKER],
     drain: async (name) => name === 'a' && drained.push(name) > 0,
   };
-  const { json, fetch } = await serve({ workers });
+  const { json, fetch: send } = await serve({ workers });
   const { body } = await json('GET', '/v1/workers');
   expect(body).toMatchObject({
     configured: true,
@@ -44,12 +44,12 @@ test('workers are listed, measured, and drained by who may run', async () => {
       },
     ],
   });
-  const metrics = await (await fetch('/metrics')).text();
+  const metrics = await (await send('/metrics')).text();
   expect(metrics).toContain('volley_workers{state="ready"} 1');
   expect(metrics).toContain('volley_worker_resource_limit{worker="a",resource="memory_mb"} 800');
   expect(metrics).toContain('volley_worker_calls_ended_total{worker="a",status="failed"} 1');
-  expect((await fetch('/v1/workers/a/drain', { method: 'POST', token: TOKENS.read })).status).toBe(403);
-  expect((await fetch('/v1/workers/b/drain', { method: 'POST', token: TOKENS.run })).status).toBe(404);
-  expect((await fetch('/v1/workers/a/drain', { method: 'POST', token: TOKENS.run })).status).toBe(200);
+  expect((await send('/v1/workers/a/drain', { method: 'POST', token: TOKENS.read })).status).toBe(403);
+  expect((await send('/v1/workers/b/drain', { method: 'POST', token: TOKENS.run })).status).toBe(404);
+  expect((await send('/v1/workers/a/drain', { method: 'POST', token: TOKENS.run })).status).toBe(200);
   expect(drained).toEqual(['a']);
 });
