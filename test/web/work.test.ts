@@ -79,17 +79,21 @@ describe('the dashboard', () => {
       .getByText('The functions of the MCP server notes are missing: It cannot be started.')
       .waitFor();
     await page.getByLabel('Function').selectOption('read_file');
+    await page.getByRole('radio', { name: 'JSON' }).check();
     const params = page.getByLabel('Arguments, as JSON');
     expect(JSON.parse(await params.inputValue())).toEqual({ path: '' });
     await page.getByRole('region', { name: 'About read_file' }).getByText('required').first().waitFor();
     await params.fill('{"path": }');
     await page.getByRole('button', { name: 'Add and start' }).click();
     await page.getByRole('alert').getByText('The arguments are no JSON').waitFor();
-    await params.fill('{"pat": "a.txt"}');
+    await params.fill('{}');
     await page.getByRole('button', { name: 'Add and start' }).click();
     await page.getByRole('alert').getByText('path').waitFor();
     await picture(page, 'add');
-    await params.fill('{"path": "none.txt"}');
+    await page.getByRole('radio', { name: 'Form' }).check();
+    const path = page.getByRole('textbox', { name: 'path required' });
+    expect(await path.getAttribute('aria-invalid')).toBe('true');
+    await path.fill('none.txt');
     await page.getByLabel('Batch', { exact: true }).fill('one');
     await page.getByRole('button', { name: 'Add and start' }).click();
     await page.getByText('Ended with failures').waitFor();

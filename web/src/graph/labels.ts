@@ -75,26 +75,22 @@ export function drawLabels(
 
 /** Where words stand already, by lines of the page. */
 class TakenLines {
-  private readonly lines = new Map<number, [left: number, right: number][]>();
+  private readonly lines = new Map<number, { left: number; right: number; y: number }[]>();
 
   isFree(left: number, right: number, y: number): boolean {
-    return linesOf(y).every((line) =>
-      (this.lines.get(line) ?? []).every(([from, to]) => right < from || left > to),
+    const line = Math.floor(y / LINE_PX);
+    const near = [line - 1, line, line + 1].flatMap((one) => this.lines.get(one) ?? []);
+    return near.every(
+      (other) => Math.abs(other.y - y) >= LINE_PX || right < other.left || left > other.right,
     );
   }
 
   take(left: number, right: number, y: number): boolean {
     if (!this.isFree(left, right, y)) return false;
-    for (const line of linesOf(y)) {
-      const spans = this.lines.get(line) ?? [];
-      spans.push([left, right]);
-      this.lines.set(line, spans);
-    }
+    const line = Math.floor(y / LINE_PX);
+    const words = this.lines.get(line) ?? [];
+    words.push({ left, right, y });
+    this.lines.set(line, words);
     return true;
   }
-}
-
-function linesOf(y: number): number[] {
-  const [top, bottom] = [Math.floor((y - LINE_PX / 2) / LINE_PX), Math.floor((y + LINE_PX / 2) / LINE_PX)];
-  return top === bottom ? [top] : [top, bottom];
 }
