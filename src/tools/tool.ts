@@ -18,13 +18,11 @@ interface NeedsMethod<I> {
   needs(input: I): ResourceRequirements;
 }
 
-/** The quotas that a tool uses. */
-export type QuotaNeeds<I> = string | readonly string[] | QuotaMethod<I>['quota'];
-
-/** Bivariant, like {@link NeedsMethod}. */
-interface QuotaMethod<I> {
-  quota(input: I): string | readonly string[] | undefined;
-}
+/** The quotas that a tool uses. The function is bivariant, like that of {@link NeedsMethod}. */
+export type QuotaNeeds<I> =
+  | string
+  | readonly string[]
+  | { quota(input: I): string | readonly string[] | undefined }['quota'];
 
 /**
  * What a result depends on besides the arguments. Paths are absolute or relative to the first root, and inside the

@@ -217,10 +217,10 @@ describe('an answer that is older than the events before it', () => {
     await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
     expect(
       await page
-        .getByText(/\d of 1/)
+        .getByText(/\d completed/)
         .first()
         .textContent(),
-    ).toContain('1 of 1');
+    ).toContain('1 completed');
     if (path.includes('executions')) await page.locator('[data-task="a"]').getByText('Completed').waitFor();
   });
 });

@@ -88,7 +88,7 @@ async function walk(page: Page, name: string): Promise<void> {
   await look('help');
   await page.keyboard.press('Escape');
   await page.keyboard.press('n');
-  await page.getByLabel('Function').selectOption('read_file');
+  await page.getByRole('dialog').getByLabel('Function').selectOption('read_file');
   await look('add');
 }
 
@@ -216,7 +216,7 @@ describe('the pages', { timeout: 300_000 }, () => {
     const page = await openPage(pageAddress());
     await page.getByRole('link', { name: 'import', exact: true }).waitFor();
     const focused = (selector: string) => page.locator(`${selector}:focus`).waitFor();
-    for (let presses = 0; presses < 20; presses++) {
+    for (let presses = 0; presses < 40; presses++) {
       await page.keyboard.press('Tab');
       if (await page.evaluate(`document.activeElement.textContent === 'import'`)) break;
     }

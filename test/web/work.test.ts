@@ -79,21 +79,51 @@ describe('the dashboard', () => {
       .getByText('The functions of the MCP server notes are missing: It cannot be started.')
       .waitFor();
     await page.getByLabel('Function').selectOption('read_file');
+    await page.getByRole('radio', { name: 'JSON' }).check();
     const params = page.getByLabel('Arguments, as JSON');
     expect(JSON.parse(await params.inputValue())).toEqual({ path: '' });
     await page.getByRole('region', { name: 'About read_file' }).getByText('required').first().waitFor();
     await params.fill('{"path": }');
     await page.getByRole('button', { name: 'Add and start' }).click();
     await page.getByRole('alert').getByText('The arguments are no JSON').waitFor();
-    await params.fill('{"pat": "a.txt"}');
+    await params.fill('{}');
     await page.getByRole('button', { name: 'Add and start' }).click();
     await page.getByRole('alert').getByText('path').waitFor();
     await picture(page, 'add');
-    await params.fill('{"path": "none.txt"}');
+    await page.getByRole('radio', { name: 'Form' }).check();
+    const path = page.getByRole('textbox', { name: 'path required' });
+    expect(await path.getAttribute('aria-invalid')).toBe('true');
+    await path.fill('none.txt');
     await page.getByLabel('Batch', { exact: true }).fill('one');
     await page.getByRole('button', { name: 'Add and start' }).click();
     await page.getByText('Ended with failures').waitFor();
     expect(await rig.standing('one')).toHaveLength(1);
+  });
+
+  test('acts on several batches at once, says what happened to each, and shows the same to others', async () => {
+    const { pageAddress, rig } = await serveDashboard();
+    for (const batch of ['one', 'two', 'ended']) {
+      await rig.ask('add_batch', { batch, tasks: [{ id: 'needle', function: 'echo' }] });
+    }
+    await rig.ask('start', { batch: 'ended', wait: true });
+    const page = await openPage(pageAddress());
+    await page.getByLabel('Select all that are shown').check();
+    await page.getByRole('button', { name: 'Start', exact: true }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('left alone: nothing left to run').waitFor();
+    await dialog.getByRole('button', { name: 'Start 2 batches' }).click();
+    await dialog.getByText('2 done, 0 failed').waitFor();
+    for (const batch of ['one', 'two']) {
+      await rig.ask('wait', { batch });
+      expect(await rig.standing(batch)).toEqual(['needle completed']);
+    }
+    await page.keyboard.press('Escape');
+    await page.getByLabel('Search names').fill('tw');
+    await page.getByRole('link', { name: 'one' }).waitFor({ state: 'detached' });
+    await page.waitForURL(/#\/\?q=tw$/);
+    await page.reload();
+    await page.getByRole('link', { name: 'two' }).waitFor();
+    expect(await page.getByRole('link', { name: 'one' }).count()).toBe(0);
   });
 
   test('cancels one execution, and what depends on it is skipped', async () => {

@@ -4,9 +4,12 @@ import { titleOf } from '../model/text.ts';
 import type { Row } from '../store/state.ts';
 import type { Scene } from './draw.ts';
 
-const FONT_PX = 12;
-const LINE_PX = 17;
+const FONT_PX = 11;
+const LINE_PX = 14;
+/** What needs a look has its whole name, others no more than would cover their neighbours. */
 const MAX_WIDTH_PX = 150;
+const MIN_WIDTH_PX = 56;
+const COLUMN_PX = 264;
 /** More words than this are no help, and take time. */
 const MAX_LABELS = 250;
 
@@ -47,12 +50,13 @@ export function drawLabels(
   context.textBaseline = 'middle';
   const taken = new TakenLines();
   let count = 0;
-  for (const { row, x, y } of seen) {
+  for (const { row, x, y, rank } of seen) {
     if (count === MAX_LABELS) break;
     // A guess saves most of the measuring.
-    const least = Math.min(MAX_WIDTH_PX, titleOf(row).length * 4);
+    const most = rank <= RANK.running ? MAX_WIDTH_PX : Math.max(MIN_WIDTH_PX, COLUMN_PX * camera.scale);
+    const least = Math.min(most, titleOf(row).length * 4);
     if (!taken.isFree(x - least / 2, x + least / 2, y)) continue;
-    const text = cut(context, titleOf(row), MAX_WIDTH_PX);
+    const text = cut(context, titleOf(row), most);
     const width = context.measureText(text).width + 10;
     const left = Math.max(0, Math.min(view.width - width, x - width / 2));
     if (!taken.take(left, left + width, y)) continue;
@@ -71,26 +75,22 @@ export function drawLabels(
 
 /** Where words stand already, by lines of the page. */
 class TakenLines {
-  private readonly lines = new Map<number, [left: number, right: number][]>();
+  private readonly lines = new Map<number, { left: number; right: number; y: number }[]>();
 
   isFree(left: number, right: number, y: number): boolean {
-    return linesOf(y).every((line) =>
-      (this.lines.get(line) ?? []).every(([from, to]) => right < from || left > to),
+    const line = Math.floor(y / LINE_PX);
+    const near = [line - 1, line, line + 1].flatMap((one) => this.lines.get(one) ?? []);
+    return near.every(
+      (other) => Math.abs(other.y - y) >= LINE_PX || right < other.left || left > other.right,
     );
   }
 
   take(left: number, right: number, y: number): boolean {
     if (!this.isFree(left, right, y)) return false;
-    for (const line of linesOf(y)) {
-      const spans = this.lines.get(line) ?? [];
-      spans.push([left, right]);
-      this.lines.set(line, spans);
-    }
+    const line = Math.floor(y / LINE_PX);
+    const words = this.lines.get(line) ?? [];
+    words.push({ left, right, y });
+    this.lines.set(line, words);
     return true;
   }
-}
-
-function linesOf(y: number): number[] {
-  const [top, bottom] = [Math.floor((y - LINE_PX / 2) / LINE_PX), Math.floor((y + LINE_PX / 2) / LINE_PX)];
-  return top === bottom ? [top] : [top, bottom];
 }
