@@ -278,6 +278,7 @@ export type {
   FolderInput,
   InferredToolDefinition,
   Isolation,
+  QuotaMethod,
   QuotaNeeds,
   ResourceNeeds,
   Tool,

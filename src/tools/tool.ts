@@ -18,11 +18,14 @@ interface NeedsMethod<I> {
   needs(input: I): ResourceRequirements;
 }
 
-/** The quotas that a tool uses. The function is bivariant, like that of {@link NeedsMethod}. */
-export type QuotaNeeds<I> =
-  | string
-  | readonly string[]
-  | { quota(input: I): string | readonly string[] | undefined }['quota'];
+/** The quotas that a tool uses: names, or a function that names them by the input. */
+export type QuotaNeeds<I> = string | readonly string[] | QuotaMethod<I>['quota'];
+
+/** As a method, so that a tool of any input is a `Tool<unknown>`. */
+export interface QuotaMethod<I> {
+  /** The quotas of a call with this input. */
+  quota(input: I): string | readonly string[] | undefined;
+}
 
 /**
  * What a result depends on besides the arguments. Paths are absolute or relative to the first root, and inside the

@@ -1,5 +1,5 @@
-import type { AgentUsage } from '../../../src/tasks/agents/adapter.ts';
-import { usageText } from '../../../src/tasks/agents/usage.ts';
+import type { AgentUsage } from '../../../src/agents/adapter.ts';
+import { usageText } from '../../../src/agents/usage.ts';
 import type { FeatureBoard, Subtask } from '../api/wire.ts';
 
 export type BoardState = Subtask['state'];
