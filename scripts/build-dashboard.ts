@@ -11,7 +11,7 @@ const SOURCES = [
   'src/core',
   'src/cli/drawing',
   'src/cli/output',
-  'src/tasks/agents',
+  'src/agents',
   'package-lock.json',
 ];
 
