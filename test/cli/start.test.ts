@@ -9,6 +9,8 @@ const IMPORT = /^(?:import|export) (?!type )(?:[^;]*? from )?'([^']+)';/gm;
 
 /** Layers that are for those who run something. */
 const HEAVY = ['engine', 'runners', 'tools', 'coordinator', 'tasks', 'mcp'];
+/** The only module of those that others need: how a time of day is written. */
+const LIGHT = 'engine/clock.ts';
 
 /** All that some files load with them: folders of ours, and packages. */
 function loadedBy(...files: readonly string[]): { layers: string[]; packages: string[]; count: number } {
@@ -24,7 +26,8 @@ function loadedBy(...files: readonly string[]): { layers: string[]; packages: st
       else if (!from!.startsWith('node:')) packages.add(from!);
     }
   }
-  const layers = new Set([...seen].map((file) => relative(SOURCE, file).split('/')[0]!));
+  const paths = [...seen].map((file) => relative(SOURCE, file));
+  const layers = new Set(paths.filter((path) => path !== LIGHT).map((path) => path.split('/')[0]!));
   return { layers: [...layers].sort(), packages: [...packages].sort(), count: seen.size };
 }
 

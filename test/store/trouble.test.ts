@@ -82,7 +82,7 @@ describe('a damaged file', () => {
     await store.close();
     const bytes = readFileSync(file);
     // All but the schema and a few pages behind it.
-    bytes.fill(0xa5, 30 * 4096);
+    bytes.fill(0xa5, 40 * 4096);
     writeFileSync(file, bytes);
     const again = await opened(file);
     await expect(again.tasks('b', { limit: 5000 })).rejects.toMatchObject(refusal(file));
