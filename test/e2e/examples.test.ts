@@ -169,7 +169,7 @@ describe.concurrent('an example', () => {
         expect(Math.abs(tokens / readOf(guide)[index]! - 1), rows[index]!.key).toBeLessThan(0.05);
       const quoted = (way: string) => {
         const [turns, , read] = rowsOf(guide).find(({ key }) => key === `paginate: ${way}`)!.numbers;
-        return `${turns} turns and ${read!.toLocaleString('en-US')} tokens with`;
+        return `${turns} turns and reads ${read!.toLocaleString('en-US')} tokens`;
       };
       for (const way of ["the client's own calls", 'Volley, a program'])
         expect(readProject('README.md').replace(/\s+/g, ' ')).toContain(quoted(way));
