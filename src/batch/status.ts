@@ -84,7 +84,7 @@ export function statusText(view: BatchView, waiting: readonly WaitingTask[], isD
 }
 
 /** `Paused until 15:30: codex reached its limit.` */
-export function pauseTexts({ pauses }: BatchView): string[] {
+function pauseTexts({ pauses }: BatchView): string[] {
   return pauses
     .slice(0, FEW)
     .map(
