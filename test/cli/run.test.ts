@@ -485,7 +485,8 @@ describe('--json', () => {
       expect(data).toMatchObject({ state: 'idle', last_failures: expect.arrayContaining(failed) });
       expect(text).toContain('Last failures:\n- ');
       const { ok, progress, ...watched } = JSON.parse((await say(folder, ['watch', '--json'])).stdout);
-      expect([ok, progress, watched]).toEqual([true, 1, data]);
+      // One of three is done: failures are not.
+      expect([ok, progress, watched]).toEqual([true, 1 / 3, data]);
     },
   );
 

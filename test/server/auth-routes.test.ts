@@ -37,6 +37,7 @@ const NEEDS: Readonly<Record<string, 'run' | 'admin'>> = {
   'POST /v1/features/{feature}/subtasks/{seq}/complete': 'run',
   'POST /v1/features/{feature}/subtasks/{seq}/approve': 'admin',
   'POST /v1/features/{feature}/subtasks/{seq}/reject': 'admin',
+  'POST /v1/workers/echo/drain': 'run',
   'POST /v1/session/keys': 'admin',
 };
 
