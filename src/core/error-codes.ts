@@ -83,7 +83,7 @@ const ENGINE_ERRORS = {
 /** Errors of tools, of where they run, and of the configuration. */
 const TOOL_ERRORS = {
   MCP_LOGIN_NEEDED: {
-    meaning: 'The MCP server requires a login, and there is none for its address, or it has expired.',
+    meaning: 'The MCP server requires a login, but there is no valid one for its address.',
     remedy:
       'Run `volley mcp login NAME`, which opens the login page of the server in a browser. If the server expects a token in a header instead, set it under `[mcp.servers.NAME.headers]`.',
   },

@@ -165,7 +165,7 @@ export class TaskRun {
       if (stops.length > 0) throw stops[0];
       // From here on the result counts, also for dependents. Nothing cancels it while it is being stored.
       task.keeping();
-      // Before its end, so that whoever sees that it has ended sees all of its output.
+      // Before its end, so that a reader who sees the end sees all of the output.
       this.closeOutput(task);
       const stored = journal.completed(this.seq, text, this.attemptMs(), blobs, isCached, this.usage);
       this.owner?.onResult?.(this.id, text, stored);
