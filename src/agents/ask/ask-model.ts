@@ -110,12 +110,19 @@ function unknownModel(models: Models, name: string | undefined): never {
   throw permanentFailure(`There is no model ${quoted(name)} in [models] of volley.toml. ${hint}`);
 }
 
+/** The keys of all models that have one. */
+export function modelKeys(models: Models, env: Environment): string[] {
+  return Object.values(models).flatMap(({ key }) => env[MODEL_KEY.exec(key)?.[1] ?? '']?.trim() || []);
+}
+
 function keyOf(name: string, { key }: ModelSettings, env: Environment): string | undefined {
   const variable = MODEL_KEY.exec(key)?.[1];
   if (variable === undefined) return undefined;
-  const value = env[variable];
-  if (value) return value;
-  const message = `models.${name}.key refers to the environment variable ${variable}, which is not set.`;
+  const value = env[variable]?.trim();
+  // An error of `fetch` would quote a header that cannot be sent.
+  if (value && /^[\x21-\x7e]+$/.test(value)) return value;
+  const problem = value ? 'has characters that a key cannot have' : 'is not set';
+  const message = `models.${name}.key refers to the environment variable ${variable}, which ${problem}.`;
   throw new OutageError(message, { kind: 'auth', scope: quotaOf(name) });
 }
 
@@ -136,7 +143,7 @@ async function promptText(
 
 /** In a code block that the content cannot close. */
 function fenced(content: string): string {
-  const longest = Math.max(2, ...(content.match(/`+/g) ?? []).map((ticks) => ticks.length));
+  const longest = (content.match(/`+/g) ?? []).reduce((most, ticks) => Math.max(most, ticks.length), 2);
   const fence = '`'.repeat(longest + 1);
   return `${fence}\n${content}${content.endsWith('\n') ? '' : '\n'}${fence}`;
 }
