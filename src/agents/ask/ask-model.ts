@@ -16,7 +16,14 @@ import { defineTool } from '../../tools/define-tool.ts';
 import type { Tool } from '../../tools/tool.ts';
 import { answerCheck, askUntilAccepted, schemaText } from './answer.ts';
 import { ANSWER_FIELDS, ASK_FIELDS, answerFields } from './fields.ts';
-import { type ModelRequest, type ModelResponse, modelAnswer, modelRequest, quotaOf } from './model-api.ts';
+import {
+  type ModelRequest,
+  type ModelResponse,
+  modelAnswer,
+  modelFailed,
+  modelRequest,
+  quotaOf,
+} from './model-api.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -156,7 +163,8 @@ async function send(
 ): Promise<ModelResponse> {
   const limit = new AbortController();
   const stop = () => limit.abort(signal.reason);
-  const late = () => limit.abort(new Error(`it took longer than ${timeoutMs} ms`));
+  // A long answer says nothing about other calls. What cannot be connected to fails much sooner.
+  const late = () => limit.abort(modelFailed(`Model ${name} took longer than ${timeoutMs} ms.`, true));
   const timer = setTimeout(late, timeoutMs);
   signal.addEventListener('abort', stop);
   try {
@@ -190,10 +198,7 @@ async function bodyOf(name: string, { body }: Response): Promise<string> {
   for await (const chunk of body ?? []) {
     bytes += chunk.length;
     if (bytes > MAX_RESPONSE_BYTES)
-      throw Object.assign(
-        new VolleyError('MODEL_FAILED', `Model ${name} answered with more than ${MAX_RESPONSE_BYTES} bytes.`),
-        { retryable: false },
-      );
+      throw modelFailed(`Model ${name} answered with more than ${MAX_RESPONSE_BYTES} bytes.`, false);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');

@@ -256,3 +256,16 @@ test('a file with many code spans is sent', async () => {
   expect(result).toMatchObject({ status: 'completed' });
   expect(heard[0]!.body.messages[0]!.content).toContain('`a');
 });
+
+test('an answer that takes too long is a failure of its call only', async () => {
+  const server = createServer((_, response) => void response.writeHead(200).write(' '));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const ask = await asking(settings(url, 'timeout_ms = 50\n'));
+  const result = await ask({ prompt: 'Hello' }, { retry: { maxRetries: 0 } });
+  expect(result).toMatchObject({ status: 'failed', error: { code: 'MODEL_FAILED' } });
+});
