@@ -6,14 +6,7 @@ import { fileURLToPath } from 'node:url';
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
 const CACHE = join(ROOT, 'node_modules/.cache/volley-tests');
 /** The page uses some modules of these layers, too. */
-const SOURCES = [
-  'web',
-  'src/core',
-  'src/cli/drawing',
-  'src/cli/output',
-  'src/agents',
-  'package-lock.json',
-];
+const SOURCES = ['web', 'src/core', 'src/cli/drawing', 'src/cli/output', 'src/agents', 'package-lock.json'];
 
 /**
  * The folder of the dashboard as the tests use it: built anew where its sources have changed, and apart from `dist`, so that
