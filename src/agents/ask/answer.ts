@@ -89,6 +89,11 @@ export function schemaProblem(schema: JsonSchema): string | undefined {
   }
 }
 
+/** Throws if the schema cannot judge anything, such as one with a reference to nothing. Before an answer is paid for. */
+export async function requireUsable(schema: JsonSchema | undefined): Promise<void> {
+  if (schema !== undefined) await compiledSchema(schema).check(null);
+}
+
 const schemas = new Map<string, CompiledSchema>();
 
 function compiledSchema(schema: JsonSchema): CompiledSchema {

@@ -14,7 +14,7 @@ import { readFileTool } from '../../tools/builtin/read-file.ts';
 import { permanentFailure, quoted } from '../../tools/builtin/refusal.ts';
 import { defineTool } from '../../tools/define-tool.ts';
 import type { Tool } from '../../tools/tool.ts';
-import { answerCheck, askUntilAccepted, schemaText } from './answer.ts';
+import { answerCheck, askUntilAccepted, requireUsable, schemaText } from './answer.ts';
 import { ANSWER_FIELDS, ASK_FIELDS, answerFields } from './fields.ts';
 import {
   type ModelRequest,
@@ -77,6 +77,7 @@ export function askModelTool(
       requireUnchanged(trust);
       const key = keyOf(name, settings, env);
       const { schema, max_asks } = input;
+      await requireUsable(schema);
       const prompt = await promptText(reader, input, context);
       context.report(`asking ${name}`);
       const accepted = await askUntilAccepted(

@@ -269,3 +269,13 @@ test('an answer that takes too long is a failure of its call only', async () => 
   const result = await ask({ prompt: 'Hello' }, { retry: { maxRetries: 0 } });
   expect(result).toMatchObject({ status: 'failed', error: { code: 'MODEL_FAILED' } });
 });
+
+test.each([{ $ref: 'https://127.0.0.1/schema.json' }, { $ref: '#/$defs/none' }])(
+  'nothing is paid for an answer that no schema can judge: %j',
+  async (schema) => {
+    const { heard, url } = await model([chat('{"lines":3}')]);
+    const ask = await asking(settings(url));
+    expect(await ask({ prompt: 'Count.', schema })).toMatchObject({ status: 'failed', attempts: 1 });
+    expect(heard).toHaveLength(0);
+  },
+);
