@@ -923,9 +923,9 @@ const model = table(
       'The base URL of the API, such as `https://api.openai.com/v1` or `https://api.anthropic.com`.',
       2048,
       (url) =>
-        URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)
+        URL.canParse(url) && /^https?:$/.test(new URL(url).protocol) && !/^https?:\/*[^/?#]*@/i.test(url)
           ? undefined
-          : 'must be an address such as "https://api.openai.com/v1"',
+          : 'must be an address such as "https://api.openai.com/v1", without a user or password',
     ),
     api: choice(['openai', 'anthropic'], {
       does: 'The API: `openai` for chat completions, which most servers offer, or `anthropic` for messages.',

@@ -28,6 +28,11 @@ export async function createFullCoordinator(
     const { askTools } = await import('../agents/ask/ask-tools.ts');
     coordinator.register(askTools(config, env));
   }
+  if (hasModels) {
+    const { modelKeys } = await import('../agents/ask/ask-model.ts');
+    for (const [index, key] of modelKeys(config.models, env ?? process.env).entries())
+      coordinator.redactor.add(`model ${index}`, key);
+  }
   if (!config.askAgent.enabled)
     coordinator.explainAbsence(ASK_AGENT, 'it is off until tools.ask_agent.enabled is true');
   if (!hasModels) coordinator.explainAbsence(ASK_MODEL, 'it needs a model in [models.NAME] of volley.toml');

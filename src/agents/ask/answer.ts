@@ -89,6 +89,11 @@ export function schemaProblem(schema: JsonSchema): string | undefined {
   }
 }
 
+/** Throws if the schema cannot judge anything, such as one with a reference to nothing. Before an answer is paid for. */
+export async function requireUsable(schema: JsonSchema | undefined): Promise<void> {
+  if (schema !== undefined) await compiledSchema(schema).check(null);
+}
+
 const schemas = new Map<string, CompiledSchema>();
 
 function compiledSchema(schema: JsonSchema): CompiledSchema {
@@ -104,7 +109,8 @@ function compiledSchema(schema: JsonSchema): CompiledSchema {
 /** The JSON value in an answer: all of it, in its last code block, or between its first and last brace. */
 export function jsonIn(text: string): { readonly value: unknown } | { readonly problem: string } {
   const whole = text.trim();
-  const blocks = whole.split(/^\s*```\w*\s*$/m);
+  // Not `\s`, which would search all that follows from each of many empty lines.
+  const blocks = whole.split(/^[ \t]*```\w*[ \t\r]*$/m);
   // Text and code alternate, so the last code block is second to last.
   const block = blocks.length >= 3 ? blocks.at(blocks.length % 2 === 1 ? -2 : -1) : undefined;
   let problem = 'it is empty';

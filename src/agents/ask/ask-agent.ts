@@ -8,7 +8,7 @@ import { Roots } from '../../tools/builtin/roots.ts';
 import { defineTool } from '../../tools/define-tool.ts';
 import type { Tool } from '../../tools/tool.ts';
 import { agentOf, agentQuota } from '../find-agent.ts';
-import { answerCheck } from './answer.ts';
+import { answerCheck, requireUsable } from './answer.ts';
 import { ANSWER_FIELDS, ASK_FIELDS, answerFields } from './fields.ts';
 import { type AgentAccess, agentToAsk, questionAgent } from './question.ts';
 
@@ -73,6 +73,7 @@ export function askAgentTool(
     },
     run: async (input, context) => {
       const { prompt, schema, max_asks, budget } = input;
+      await requireUsable(schema);
       const folder = await realFolder(roots, input.folder);
       const files = await Promise.all(input.files.map((path) => fileIn(roots, folder, input.folder, path)));
       const agent = agentToAsk(access, input.agent, folder);

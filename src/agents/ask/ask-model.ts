@@ -14,9 +14,16 @@ import { readFileTool } from '../../tools/builtin/read-file.ts';
 import { permanentFailure, quoted } from '../../tools/builtin/refusal.ts';
 import { defineTool } from '../../tools/define-tool.ts';
 import type { Tool } from '../../tools/tool.ts';
-import { answerCheck, askUntilAccepted, schemaText } from './answer.ts';
+import { answerCheck, askUntilAccepted, requireUsable, schemaText } from './answer.ts';
 import { ANSWER_FIELDS, ASK_FIELDS, answerFields } from './fields.ts';
-import { type ModelRequest, type ModelResponse, modelAnswer, modelRequest, quotaOf } from './model-api.ts';
+import {
+  type ModelRequest,
+  type ModelResponse,
+  modelAnswer,
+  modelFailed,
+  modelRequest,
+  quotaOf,
+} from './model-api.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -70,6 +77,7 @@ export function askModelTool(
       requireUnchanged(trust);
       const key = keyOf(name, settings, env);
       const { schema, max_asks } = input;
+      await requireUsable(schema);
       const prompt = await promptText(reader, input, context);
       context.report(`asking ${name}`);
       const accepted = await askUntilAccepted(
@@ -110,12 +118,19 @@ function unknownModel(models: Models, name: string | undefined): never {
   throw permanentFailure(`There is no model ${quoted(name)} in [models] of volley.toml. ${hint}`);
 }
 
+/** The keys of all models that have one. */
+export function modelKeys(models: Models, env: Environment): string[] {
+  return Object.values(models).flatMap(({ key }) => env[MODEL_KEY.exec(key)?.[1] ?? '']?.trim() || []);
+}
+
 function keyOf(name: string, { key }: ModelSettings, env: Environment): string | undefined {
   const variable = MODEL_KEY.exec(key)?.[1];
   if (variable === undefined) return undefined;
-  const value = env[variable];
-  if (value) return value;
-  const message = `models.${name}.key refers to the environment variable ${variable}, which is not set.`;
+  const value = env[variable]?.trim();
+  // An error of `fetch` would quote a header that cannot be sent.
+  if (value && /^[\x21-\x7e]+$/.test(value)) return value;
+  const problem = value ? 'has characters that a key cannot have' : 'is not set';
+  const message = `models.${name}.key refers to the environment variable ${variable}, which ${problem}.`;
   throw new OutageError(message, { kind: 'auth', scope: quotaOf(name) });
 }
 
@@ -136,7 +151,7 @@ async function promptText(
 
 /** In a code block that the content cannot close. */
 function fenced(content: string): string {
-  const longest = Math.max(2, ...(content.match(/`+/g) ?? []).map((ticks) => ticks.length));
+  const longest = (content.match(/`+/g) ?? []).reduce((most, ticks) => Math.max(most, ticks.length), 2);
   const fence = '`'.repeat(longest + 1);
   return `${fence}\n${content}${content.endsWith('\n') ? '' : '\n'}${fence}`;
 }
@@ -149,7 +164,8 @@ async function send(
 ): Promise<ModelResponse> {
   const limit = new AbortController();
   const stop = () => limit.abort(signal.reason);
-  const late = () => limit.abort(new Error(`it took longer than ${timeoutMs} ms`));
+  // A long answer says nothing about other calls. What cannot be connected to fails much sooner.
+  const late = () => limit.abort(modelFailed(`Model ${name} took longer than ${timeoutMs} ms.`, true));
   const timer = setTimeout(late, timeoutMs);
   signal.addEventListener('abort', stop);
   try {
@@ -183,10 +199,7 @@ async function bodyOf(name: string, { body }: Response): Promise<string> {
   for await (const chunk of body ?? []) {
     bytes += chunk.length;
     if (bytes > MAX_RESPONSE_BYTES)
-      throw Object.assign(
-        new VolleyError('MODEL_FAILED', `Model ${name} answered with more than ${MAX_RESPONSE_BYTES} bytes.`),
-        { retryable: false },
-      );
+      throw modelFailed(`Model ${name} answered with more than ${MAX_RESPONSE_BYTES} bytes.`, false);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');

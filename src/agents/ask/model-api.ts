@@ -69,7 +69,8 @@ export function modelRequest(
 export function modelAnswer(settings: ModelSettings, name: string, response: ModelResponse): Said {
   if (response.status < 200 || response.status > 299) throw modelFailure(name, response);
   const fields = parsed(response.body);
-  if (fields === undefined) throw failed(`Model ${name} answered with something that is not JSON.`, true);
+  if (fields === undefined)
+    throw modelFailed(`Model ${name} answered with something that is not JSON.`, true);
   const usage = asFields(fields['usage']);
   if (settings.api === 'anthropic') {
     const text = asFieldList(fields['content'])
@@ -84,7 +85,7 @@ export function modelAnswer(settings: ModelSettings, name: string, response: Mod
     return saidBy(settings, text, inputTokens, asCount(usage['output_tokens']), isCut);
   }
   const [choice] = asFieldList(fields['choices']);
-  if (choice === undefined) throw failed(`Model ${name} answered without a message.`, true);
+  if (choice === undefined) throw modelFailed(`Model ${name} answered without a message.`, true);
   const text = asString(asFields(choice['message'])['content']);
   const isCut = choice['finish_reason'] === 'length';
   return saidBy(settings, text, asCount(usage['prompt_tokens']), asCount(usage['completion_tokens']), isCut);
@@ -121,7 +122,7 @@ function modelFailure(name: string, response: ModelResponse): Error {
   if (status === 429 || status === 503 || status === 529) {
     return new RateLimitedError(message, { scope, ...limitOf(response) });
   }
-  return failed(message, status >= 500 || status === 408);
+  return modelFailed(message, status >= 500 || status === 408);
 }
 
 /** How long the server asks to wait: in a header, or in the words of its error. */
@@ -134,7 +135,7 @@ function limitOf({ headers, body }: ModelResponse): Pick<LimitReport, 'retryAfte
   return resetAt === undefined ? {} : { resetAt };
 }
 
-function failed(message: string, retryable: boolean): VolleyError {
+export function modelFailed(message: string, retryable: boolean): VolleyError {
   return Object.assign(new VolleyError('MODEL_FAILED', message), { retryable });
 }
 

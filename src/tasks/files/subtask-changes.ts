@@ -35,6 +35,8 @@ interface CompleteRequest {
 
 /** Files must stay small enough to be read back. */
 const MAX_TEXT_LENGTH = 65_536;
+/** What git shows of a hash at least. */
+const MIN_HASH = 7;
 
 /** Claims a subtask. The agent that already holds it gets a new lease. */
 export function claimSubtask(feature: Feature, request: ClaimRequest, moment: Moment): TaskFileChange {
@@ -238,12 +240,12 @@ export function requestReview(
   };
 }
 
-/** The work of a subtask that waits for review. With a commit, only if that is still the one. */
+/** The work of a subtask that waits for review. With a commit, or the beginning of its hash, only if that is still the one. */
 export function findReview(feature: Feature, seq: string, commit?: string): Review {
   const subtask = findSubtask(feature, seq);
   const { review } = subtask;
   if (review === undefined) throw refused(feature, subtask, 'has no work that waits for review.');
-  if (commit === undefined || review.commit === commit) return review;
+  if (commit === undefined || (commit.length >= MIN_HASH && review.commit.startsWith(commit))) return review;
   throw refused(feature, subtask, 'has other work by now. Look at it first.', { commit: review.commit });
 }
 

@@ -213,14 +213,15 @@ async function leaveWorkspace(
 /** Removes what earlier attempts left: it is part of this work now. */
 async function discardEarlier(
   { left, workspaces }: RunContext,
-  { seq, rejection }: Subtask,
+  subtask: Subtask,
   { branch }: Workspace,
 ): Promise<void> {
+  const { seq, rejection } = subtask;
   const earlier = left.get(seq) ?? [];
   left.delete(seq);
   for (const one of earlier) await one.discard().catch(() => undefined);
   if (rejection !== undefined && rejection.branch !== branch)
-    await workspaces.discard(rejection.branch).catch(() => undefined);
+    await workspaces.discard(subtask, rejection.branch).catch(() => undefined);
 }
 
 /** Whether the work was verified and merged before a crash, so that only the completion is missing. */

@@ -58,7 +58,7 @@ export async function createPullRequest(
   const base = current && shortName(current);
   const configured = base && (await git.run(['config', `branch.${base}.remote`])).stdout.trim();
   const ref = `refs/heads/${branch.name}`;
-  const pushed = await git.run(['push', '-q', configured || 'origin', `${ref}:${ref}`]);
+  const pushed = await git.run(['push', '-q', '--', configured || 'origin', `${ref}:${ref}`]);
   if (pushed.exitCode !== 0)
     return { ok: false, text: `No pull request was opened: git push failed: ${gitFailureText(pushed)}` };
   const body = reportText(report).slice(0, MAX_BODY_LENGTH);

@@ -52,6 +52,7 @@ export interface ReviewDiff {
   readonly summary: string;
   readonly at: string;
   readonly commit: string;
+  /** The last commit that it shares with the branch it would be merged into. */
   readonly base: string;
   readonly branch: string;
   /** Null counts are those of binary files. */
@@ -76,8 +77,11 @@ const PLAIN_DIFF = ['diff', '--no-color', '--no-ext-diff', '--no-textconv', '--n
 export async function reviewDiff(folder: TaskFolder, name: string, seq: string): Promise<ReviewDiff> {
   const feature = await folder.read(name);
   const subtask = findSubtask(feature, seq);
-  const { at, agent, attempt, summary, commit, base, branch } = findReview(feature, seq);
+  const { at, agent, attempt, summary, commit, branch, into } = findReview(feature, seq);
   const git = new Git(folder.project);
+  // Not where the task file says that the work began: nothing that would be merged may be missing.
+  const target = into === undefined ? undefined : await git.resolve(`refs/heads/${into}`);
+  const base = (await git.ask(['merge-base', target ?? 'HEAD', commit])).trim();
   const numbers = splitNul(await git.ask([...PLAIN_DIFF, '--numstat', '-z', base, commit, '--']));
   const files = numbers.slice(0, MAX_FILES).map((entry) => {
     const [added, removed, ...path] = entry.split('\t');

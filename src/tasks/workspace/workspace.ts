@@ -100,7 +100,7 @@ export interface Workspaces {
     guard: DeliveryGuard,
   ): Promise<Delivery>;
   /** Removes the workspace of an earlier attempt with its work, which is elsewhere by now. */
-  discard(branch: string): Promise<void>;
+  discard(subtask: Subtask, branch: string): Promise<void>;
   /** Changes in the project itself while agents worked elsewhere: by an agent that left its workspace, or by the user. */
   changedInProject(): Promise<readonly string[]>;
 }

@@ -49,6 +49,12 @@ export function* worktreeNames(feature: string, seq: string): Generator<Worktree
   }
 }
 
+/** The worktree of a subtask that has this branch. Undefined for any other branch: the task files may say anything. */
+export function worktreeOfSubtask(feature: string, seq: string, branch: string): WorktreeName | undefined {
+  for (const name of worktreeNames(feature, seq)) if (name.branch === branch) return name;
+  return undefined;
+}
+
 /** The folder in which work of a feature is merged and checked. */
 export function mergeFolderName(feature: string): string {
   return `${validName(feature)}-merge`;

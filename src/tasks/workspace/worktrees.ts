@@ -9,13 +9,12 @@ import type { Rejection, Subtask } from '../files/feature.ts';
 import { projectPathProblem } from '../plan/deliverables.ts';
 import { outputEnds } from '../verify/command-runner.ts';
 import type { DeniedPaths } from './denied-paths.ts';
-import { MergeQueue } from './merge-queue.ts';
+import { failure, MergeQueue } from './merge-queue.ts';
 import { Repository, toProjectPath } from './repository.ts';
 import type { Leftover, Workspace, Workspaces } from './workspace.ts';
 import { ignoredAmong, plainMessage, Worktree } from './worktree.ts';
 import {
   baseOf,
-  branchPrefix,
   createWorktree,
   findUnmergedWork,
   hasUnmergedWork,
@@ -27,7 +26,7 @@ import {
   uncommittedPaths,
   WORKTREES,
   worktreeNames,
-  worktreeOfBranch,
+  worktreeOfSubtask,
 } from './worktree-folders.ts';
 
 interface WorktreeOptions {
@@ -70,15 +69,17 @@ export async function gitWorktrees(options: WorktreeOptions): Promise<Workspaces
     open: (subtask, signal, work) => open(repository, queue, options, subtask, signal, work),
     reopen: (subtask, work) => reopen(repository, queue, options, subtask, work),
     land: async (subtask, { branch, commit }, text, guard) => {
+      const name = worktreeOfSubtask(feature, subtask.seq, branch);
+      if (name === undefined) return failure('its branch is not one of this subtask');
       const prepare = prepareOf(options, subtask);
       const delivery = await queue.take({ commit, branch, message: plainMessage(text), prepare }, guard);
-      if (delivery.ok) await removeIfMerged(repository, folder, branch);
+      if (delivery.ok) await removeIfMerged(repository, join(folder, name.folder), branch);
       return delivery;
     },
-    discard: (branch) => {
-      const name = worktreeOfBranch(branch);
-      if (name === undefined) return Promise.resolve();
-      return repository.exclusive(() => removeWorktree(repository.git, join(folder, name.folder), branch));
+    discard: async ({ seq }, branch) => {
+      const name = worktreeOfSubtask(feature, seq, branch);
+      if (name === undefined) return;
+      await repository.exclusive(() => removeWorktree(repository.git, join(folder, name.folder), branch));
     },
     changedInProject: async () => (await changesNow()).filter((path) => !before.has(path)),
   };
@@ -123,7 +124,7 @@ async function reopen(
   { branch, base, commit }: Pick<Rejection, 'branch' | 'base' | 'commit'>,
 ): Promise<Workspace | undefined> {
   const { project, feature, denied } = options;
-  const name = branch.startsWith(branchPrefix(feature)) ? worktreeOfBranch(branch) : undefined;
+  const name = worktreeOfSubtask(feature, subtask.seq, branch);
   if (name === undefined) return undefined;
   const root = join(project, WORKTREES, name.folder);
   const gitFolder = await ownGitFolder(repository, root);
@@ -138,10 +139,7 @@ async function reopen(
 }
 
 /** Removes a worktree whose work is merged, unless someone went on there. */
-async function removeIfMerged(repository: Repository, folder: string, branch: string): Promise<void> {
-  const name = worktreeOfBranch(branch);
-  if (name === undefined) return;
-  const root = join(folder, name.folder);
+async function removeIfMerged(repository: Repository, root: string, branch: string): Promise<void> {
   await repository.exclusive(async () => {
     const ref = `refs/heads/${branch}`;
     const isThere = (await repository.git.resolve(ref)) !== undefined;

@@ -21,6 +21,10 @@ describe('the JSON of an answer', () => {
   );
 });
 
+test('an answer of empty lines is read in no time', () => {
+  expect(jsonIn(`No.${'\n'.repeat(3_000_000)}Nothing.`)).toHaveProperty('problem');
+});
+
 test('an answer that is not accepted is asked for again with its problem', async () => {
   const answers = ['no', '["one"]', '[1]'];
   const heard: unknown[] = [];

@@ -61,9 +61,8 @@ function settings(url: string, more = ''): string {
 }
 
 /** A coordinator that may ask the model about files of a folder. */
-async function asking(config: string) {
-  const folder = folderWith({ 'volley.toml': config, 'a.txt': 'one\n```\ntwo\n' });
-  const env = { TEST_MODEL_KEY: KEY };
+async function asking(config: string, env = { TEST_MODEL_KEY: KEY }, files = {}) {
+  const folder = folderWith({ 'volley.toml': config, 'a.txt': 'one\n```\ntwo\n', ...files });
   const { config: loaded } = await loadConfig({ cwd: folder, env: {}, trusted: true });
   const coordinator = await createFullCoordinator(loaded, env);
   onTestFinished(() => coordinator.close({ cancel: true }));
@@ -237,3 +236,46 @@ test('a budget in dollars is refused where the cost is not known', async () => {
   expect(heard).toHaveLength(1);
   expect(heard[0]!.headers.authorization).toBeUndefined();
 });
+
+test('a key that cannot be sent, or that the model repeats, is not in the error', async () => {
+  const own = 'correct-horse-battery-staple';
+  const { heard, url } = await model([failing(400, { error: { message: `Bad request with ${own}` } })]);
+  for (const key of [own, `${own}\n${own}`]) {
+    const ask = await asking(settings(url), { TEST_MODEL_KEY: key });
+    const result = await ask({ prompt: 'Hello' });
+    expect(result).toMatchObject({ status: 'failed', attempts: 1 });
+    expect(JSON.stringify(result)).not.toContain(own);
+  }
+  expect(heard).toHaveLength(1);
+});
+
+test('a file with many code spans is sent', async () => {
+  const { heard, url } = await model([chat('Yes.')]);
+  const ask = await asking(settings(url), undefined, { 'spans.md': '`a '.repeat(150_000) });
+  const result = await ask({ prompt: 'Well?', files: ['spans.md'] });
+  expect(result).toMatchObject({ status: 'completed' });
+  expect(heard[0]!.body.messages[0]!.content).toContain('`a');
+});
+
+test('an answer that takes too long is a failure of its call only', async () => {
+  const server = createServer((_, response) => void response.writeHead(200).write(' '));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const ask = await asking(settings(url, 'timeout_ms = 50\n'));
+  const result = await ask({ prompt: 'Hello' }, { retry: { maxRetries: 0 } });
+  expect(result).toMatchObject({ status: 'failed', error: { code: 'MODEL_FAILED' } });
+});
+
+test.each([{ $ref: 'https://127.0.0.1/schema.json' }, { $ref: '#/$defs/none' }])(
+  'nothing is paid for an answer that no schema can judge: %j',
+  async (schema) => {
+    const { heard, url } = await model([chat('{"lines":3}')]);
+    const ask = await asking(settings(url));
+    expect(await ask({ prompt: 'Count.', schema })).toMatchObject({ status: 'failed', attempts: 1 });
+    expect(heard).toHaveLength(0);
+  },
+);

@@ -141,6 +141,30 @@ describe('work that is reviewed', { timeout: 180_000 }, () => {
     expect(project.has('a')).toBe(false);
   });
 
+  it('is shown as it would be merged, whatever its file says of its base and branch', async () => {
+    const { project, run, diff, approve } = await reviewed({
+      '01': { deliverables: ['a'], ...script('echo one > a') },
+    });
+    await run({ branch: 'work' });
+    const { review } = project.subtask('01') as { review: { commit: string; base: string; branch: string } };
+    const file = join(project.folder, '.tmp/tasks/auth/subtask_01.json');
+    const edit = (more: object) => {
+      const fields = { ...project.subtask('01'), review: { ...review, ...more } };
+      writeFileSync(file, JSON.stringify(fields));
+    };
+    edit({ base: review.commit });
+    expect((await diff('01')).diff).toContain('+one');
+    const head = git(project.folder, 'rev-parse', 'HEAD').trim();
+    edit({ branch: `stolen ${head}\nupdate refs/heads/${review.branch}` });
+    await expect(approve('01')).rejects.toMatchObject({ code: 'VERIFICATION_FAILED' });
+    expect(git(project.folder, 'branch', '--list', 'stolen')).toBe('');
+    edit({});
+    for (const other of ['', '0'.repeat(12)])
+      await expect(approve('01', other)).rejects.toMatchObject({ code: 'SUBTASK_REFUSED' });
+    await approve('01', review.commit.slice(0, 12));
+    expect(git(project.folder, 'show', 'work:a')).toBe('one');
+  });
+
   it('that no longer fits the project is sent back, and repaired by the next run', async () => {
     const { project, run, approve } = await reviewed({
       '01': { deliverables: ['a'], ...script('echo one > a; echo one > shared') },

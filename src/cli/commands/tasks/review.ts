@@ -13,7 +13,15 @@ import { reportError } from '../../output/messages.ts';
 import { type CommonOptions, defineCommand } from '../../program/command.ts';
 import { configOf, FEATURE_ARGUMENT, openFolder, SEQ_ARGUMENT, say } from './support.ts';
 
+interface ReviewOptions extends CommonOptions {
+  readonly commit?: string;
+}
+
 const SHORT_HASH = 12;
+const COMMIT_OPTION = [
+  '--commit <hash>',
+  'only if this is still the commit that waits, as diff shows it',
+] as const;
 
 export const diffCommand = defineCommand({
   examples: ['volley tasks diff auth-system 02', 'volley tasks diff auth-system 02 --json'],
@@ -53,14 +61,22 @@ function diffText({
   );
 }
 
-export const approveCommand = defineCommand({
-  examples: ['volley tasks approve auth-system 02'],
-  declare: (program) => program.argument(...FEATURE_ARGUMENT).argument(...SEQ_ARGUMENT),
+export const approveCommand = defineCommand<ReviewOptions>({
+  examples: [
+    'volley tasks approve auth-system 02',
+    'volley tasks approve auth-system 02 --commit 3f2a91c07b5e',
+  ],
+  declare: (program) =>
+    program
+      .argument(...FEATURE_ARGUMENT)
+      .argument(...SEQ_ARGUMENT)
+      .option(...COMMIT_OPTION),
   run: async ([name, seq], options, io) => {
     const folder = openFolder(io);
     try {
+      const { commit } = options;
       const config = await configOf(folder, options, io);
-      const feature = await approveWork({ folder, config, env: io.env }, name!, { seq: seq! });
+      const feature = await approveWork({ folder, config, env: io.env }, name!, { seq: seq!, commit });
       return reviewed(folder, feature, seq!, options, io, nextText);
     } catch (error) {
       if (!(error instanceof VolleyError && error.code === 'VERIFICATION_FAILED')) throw error;
@@ -71,16 +87,18 @@ export const approveCommand = defineCommand({
   },
 });
 
-export const rejectCommand = defineCommand({
+export const rejectCommand = defineCommand<ReviewOptions>({
   examples: ['volley tasks reject auth-system 02 "Salt the hashes"'],
   declare: (program) =>
     program
       .argument(...FEATURE_ARGUMENT)
       .argument(...SEQ_ARGUMENT)
-      .argument('<why>', 'what the next attempt must do'),
+      .argument('<why>', 'what the next attempt must do')
+      .option(...COMMIT_OPTION),
   run: async ([name, seq, why], options, io) => {
     const folder = openFolder(io);
-    const feature = await rejectWork({ folder, env: io.env }, name!, { seq: seq!, why: why! });
+    const { commit } = options;
+    const feature = await rejectWork({ folder, env: io.env }, name!, { seq: seq!, why: why!, commit });
     return reviewed(folder, feature, seq!, options, io, () => 'The next attempt continues with its work.');
   },
 });
