@@ -11,12 +11,16 @@ function delegatedBy({ function: tool, params }: Pick<NewTask, 'function' | 'par
   return typeof feature === 'string' && typeof seq === 'string' ? { feature, seq } : undefined;
 }
 
+/** Where the transcript of a task that delegates a subtask is. */
+export function transcriptHint(task: Pick<NewTask, 'function' | 'params'>): string | undefined {
+  const found = delegatedBy(task);
+  return found && `Its agent's transcript: volley tasks logs ${shellQuote(found.feature)} ${found.seq}`;
+}
+
 /** What to do about a task that delegates a subtask. Such a task cannot be retried by itself. */
 export function featureHint(task: Pick<NewTask, 'function' | 'params'>): string | undefined {
   const found = delegatedBy(task);
-  if (found === undefined) return undefined;
-  const feature = shellQuote(found.feature);
-  return `Its agent's transcript: volley tasks logs ${feature} ${found.seq}\nContinue with: volley tasks run ${feature}`;
+  return found && `${transcriptHint(task)}\nContinue with: volley tasks run ${shellQuote(found.feature)}`;
 }
 
 /** Refuses to run a batch again that is the run of a feature. */

@@ -12,6 +12,7 @@ export const HINTS = {
   retryFailed: 'See "results" for the reasons. "retry" reopens these tasks.',
   retryCause: '"retry" of {value} reopens both.',
   retry: '"retry" reopens it.',
+  logs: 'For what it printed, ask for "logs" of {value}.',
   startOpen: 'Open tasks run on the next "start".',
   start: 'Run it with "start".',
   recover: 'Recover it with "start".',

@@ -3,7 +3,7 @@ import { type GroupKind, groupKind, isGroup, type TaskRecord } from '../store/re
 import type { TaskSummary } from '../store/store.ts';
 import { type BatchContext, findBatch, findTask } from './context.ts';
 import { countsText, type TaskCounts, totalOf } from './counts.ts';
-import { featureHint } from './feature-task.ts';
+import { featureHint, transcriptHint } from './feature-task.ts';
 import { groupText, itemNoun } from './group-text.ts';
 import { hintText } from './hints.ts';
 import { type ResultRow, rowOf } from './result-row.ts';
@@ -18,6 +18,8 @@ export interface TaskReport extends ResultRow {
   readonly kind?: GroupKind | undefined;
   /** Only of groups: how many of its items have each status. */
   readonly items?: TaskCounts;
+  /** The attempts that printed or logged something. */
+  readonly logged_attempts?: readonly number[];
 }
 
 /** Reports the state of a task. Throws if it does not exist. */
@@ -26,12 +28,15 @@ export async function reportTask(context: BatchContext, batch: string, id: strin
   const { dependsOn = [] } = task.options;
   const others = await context.store.tasksById(batch, dependsOn);
   const items = isGroup(task.options) ? await context.store.itemCounts(batch, task.seq) : undefined;
+  const logged = (await context.store.outputOf(batch, id)).map(({ attempt }) => attempt);
   return {
     ...rowOf(task),
+    ...(logged.length > 0 && { logged_attempts: logged }),
     ...(items !== undefined && { kind: groupKind(task.options), items }),
     text: linesText(
       `${taskText(task)} ${await stateText(context, task)}`,
       items && (await itemLines(context, task, items)),
+      logged.length > 0 ? hintText('logs', id) : undefined,
     ),
     depends_on: dependsOn.map((other) => ({
       id: other,
@@ -95,7 +100,7 @@ async function runningText(context: BatchContext, task: TaskRecord): Promise<str
   if (!isHere && holder === undefined)
     return `was running in a process that died. ${featureHint(task) ?? hintText('recover')}`;
   const where = isHere || holder === undefined ? '' : `, in ${holderText(holder)}`;
-  return linesText(`${running}${where}.`, await explainTask(context, batch, id));
+  return linesText(`${running}${where}.`, await explainTask(context, batch, id), transcriptHint(task));
 }
 
 const MAX_NAMED = 5;
@@ -183,7 +188,10 @@ async function endedText(
     case 'completed':
       if (task.cached)
         return `completed from the cache${tookText(task)}${agoText(task)}: an earlier call had the same arguments and read the same inputs.`;
-      return `completed after ${attemptsText(task)}${tookText(task)}${agoText(task)}.`;
+      return linesText(
+        `completed after ${attemptsText(task)}${tookText(task)}${agoText(task)}.`,
+        transcriptHint(task),
+      );
     case 'failed':
       return linesText(
         `failed with reason "${task.reason}" after ${attemptsText(task)}${tookText(task)}${agoText(task)}:`,

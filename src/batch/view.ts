@@ -143,7 +143,7 @@ function viewOf(
   return {
     name,
     ...standingOf(record, { runs }),
-    ...(run?.speed() ?? { ratePerSecond: undefined, timeLeft: undefined }),
+    ...(run?.speed() ?? { ratePerSecond: undefined, timeLeft: undefined, pauses: [] }),
     running: run?.monitor.running(MAX_RUNNING) ?? elsewhere,
     lastFailures: run?.monitor.lastFailures() ?? failed.map(failedTask).sort((a, b) => b.at - a.at),
     createdAt,
@@ -151,7 +151,6 @@ function viewOf(
     endedAt,
     maxConcurrency: run?.maxConcurrency,
     holder,
-    pauses: run?.pauses() ?? [],
     problem: problem === undefined ? undefined : runProblemText(problem),
   };
 }

@@ -12,7 +12,7 @@ const DAY_MS = 24 * 3_600_000;
  */
 const LIMITS: readonly RegExp[] = [
   /\busage limit (?:has been )?reached\b/i,
-  /\byou(?:['’]ve| have) (?:hit|reached|exceeded) (?:your|the) (?:[\w-]+ ){0,3}(?:limit|quota)\b/i,
+  /\byou(?:['’]ve| have) (?:hit|reached|exceeded|exhausted) (?:your|the) (?:[\w-]+ ){0,3}(?:limit|quota|capacity)\b/i,
   /^\W*limit reached\b.{0,10}\breset/im,
   /\bwould exceed your (?:account|organization)['’]s rate limit\b/i,
   /\brate_limit_(?:error|exceeded)\b|\brateLimitExceeded\b|\bRATE_LIMIT_EXCEEDED\b|\bRESOURCE_EXHAUSTED\b/,

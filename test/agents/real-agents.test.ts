@@ -5,7 +5,14 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { AgentEvent } from '../../src/agents/adapter.ts';
 import { buildProgram } from '../e2e/support/built-program.ts';
 import { serveBuilt } from '../security/support/built-server.ts';
-import { type Conversation, inOrder, type Script, type ToolCall, USAGE } from './model-server/script.ts';
+import {
+  type Conversation,
+  exhaustedAtFirst,
+  inOrder,
+  type Script,
+  type ToolCall,
+  USAGE,
+} from './model-server/script.ts';
 import { attempt, mailboxIn } from './support/attempt.ts';
 import { keepStream } from './support/captured.ts';
 import { CHOSEN_AGENTS } from './support/chosen.ts';
@@ -113,6 +120,28 @@ describe.each(CHOSEN_AGENTS.map((agent) => [agent.name, agent] as const))('%s fr
       expect(outputs).toContainEqual(expect.stringContaining(`worktrees/demo-${seq}`));
       expect(transcript.at(-1)).toMatchObject({ type: 'end', ok: true, text: `Wrote ${seq}` });
     }
+  });
+
+  test('is paused while its account is used up, and then does its subtask with the attempt that it had', {
+    timeout: TIMEOUT_MS,
+  }, async () => {
+    const script: Script = (conversation) =>
+      inOrder(() => subtaskCalls(agent, conversation), LAST_WORD)(conversation);
+    const { project, run } = await workplaceFor(agent, exhaustedAtFirst(script, 1000));
+    featureIn(project, ['01']);
+
+    const argv = [process.execPath, main, 'tasks', 'run', 'demo', '--agent', agent.name, '--worktrees'];
+    const options = ['--max-retries', '0', '--json'];
+    const { status, lines, stderr } = await run([...argv, ...options], { cwd: project, input: '' });
+
+    expect(status, `${lines.join('\n')}\n${stderr}`).toBe(0);
+    const { statistics, history } = JSON.parse(lines[0]!);
+    expect(statistics).toMatchObject({ completed: 1, failed: 0, attempts: 1 });
+    const started: readonly { readonly error: string | null }[] = history.attempts;
+    const refused = started.filter(({ error }) => error !== null).length;
+    if (agent.waitsForLimits) expect(refused).toBe(0);
+    else expect(refused).toBeGreaterThan(0);
+    expect(started.length - refused).toBe(1);
   });
 
   test('answers questions about files as data, is asked again if it does not, and changes nothing', {
@@ -227,13 +256,13 @@ function transcriptOf(project: string, seq: string): readonly TranscriptLine[] {
     .map((line) => JSON.parse(line) as TranscriptLine);
 }
 
-/** A repository with a feature of two subtasks. */
-function featureIn(project: string): void {
+/** A repository with a feature. */
+function featureIn(project: string, seqs = ['01', '02']): void {
   const tasks = join(project, '.tmp/tasks/demo');
   mkdirSync(tasks, { recursive: true });
   writeFileSync(join(project, '.gitignore'), '.tmp\n.volley\n');
   writeFileSync(join(tasks, 'task.json'), JSON.stringify({ id: 'demo', name: 'Demo' }));
-  for (const seq of ['01', '02']) {
+  for (const seq of seqs) {
     const subtask = { title: `File ${seq}`, parallel: true, deliverables: [`out-${seq}.txt`] };
     writeFileSync(join(tasks, `subtask_${seq}.json`), JSON.stringify(subtask));
   }

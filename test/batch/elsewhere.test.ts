@@ -2,9 +2,11 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { BatchAnswer } from '../../src/batch/answer.ts';
 import { BatchExecutor } from '../../src/batch/executor/batch-executor.ts';
+import { RateLimitedError } from '../../src/engine/tool-failure.ts';
 import { executionBody } from '../../src/server/wire/execution.ts';
 import type { Lease, Store } from '../../src/store/store.ts';
 import { StoreWatch } from '../../src/store/store-watch.ts';
+import { defineTool } from '../../src/tools/define-tool.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { temporaryFolder } from '../store/support/store.ts';
 import { HeldCalls, openRig } from './support/rig.ts';
@@ -105,19 +107,36 @@ describe('a batch that another process runs', () => {
     expect((await there.ask('retry')).data).toMatchObject({ reopened: 0, counts: { running: 1 } });
   });
 
+  it('tells which quota is used up until when, as the one does that runs it', async () => {
+    const api = defineTool({
+      name: 'api',
+      run: () => {
+        throw new RateLimitedError('Slow down', { retryAfterMs: 3_600_000 });
+      },
+    });
+    const tasks = [{ id: 'a', function: 'api', params: {} }];
+    const { here, there } = await runningElsewhere(tasks, {}, undefined, [api]);
+    await expect.poll(async () => (await here.executor.view())?.pauses, WAIT).toHaveLength(1);
+    const { pauses } = (await there.executor.speed('default'))!;
+    expect(pauses).toEqual([{ scope: 'api', until: expect.any(Number) }]);
+    expect(pauses[0]!.until).toBeGreaterThan(Date.now());
+    await there.ask('stop', { graceful: false });
+  });
+
   it('tells how fast it goes and how long it will take, as the one does that runs it', async () => {
     const { calls, here, there } = await runningElsewhere(
       ['a', 'b', 'c'].map((key) => held(key)),
       { max_concurrent: 1 },
     );
     await calls.started('a');
-    expect(await there.executor.speed('default')).toEqual({});
+    expect(await there.executor.speed('default')).toEqual({ pauses: [] });
     calls.finish('a');
     await calls.started('b');
     const speed = await there.executor.speed('default');
     expect(speed).toEqual({
       ratePerSecond: expect.any(Number),
       timeLeft: { lowMs: expect.any(Number), expectedMs: expect.any(Number), highMs: expect.any(Number) },
+      pauses: [],
     });
     expect(speed!.ratePerSecond).toBeGreaterThan(0);
     calls.finish('b');

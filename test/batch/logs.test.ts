@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
+import { hintsIn, hintText } from '../../src/batch/hints.ts';
 import { type LogPage, readLog } from '../../src/batch/log-page.ts';
 import { RunOutput } from '../../src/batch/run/task-output.ts';
 import { followTask, taskLog } from '../../src/batch/task-log.ts';
@@ -48,6 +49,9 @@ it('keeps what tools of every isolation print, log and report, without secrets a
     'log: two',
     'log: lines with [redacted] and red',
   ]);
+  const { text, logged_attempts: logged } = await rig.executor.report('b', 'inline');
+  expect(logged).toEqual([1]);
+  expect(hintsIn(text)).toContain(hintText('logs', 'inline'));
   expect((await logOf(rig, 'thread')).sort()).toEqual([
     'log: logged',
     'stderr: err',

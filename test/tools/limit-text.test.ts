@@ -101,6 +101,13 @@ const TEXTS: readonly (readonly [
     '[API Error: [{ "error": { "code": 429, "message": "Quota exceeded for quota metric \'Gemini 2.5 Pro Requests\' and limit \'Gemini 2.5 Pro Requests per day per user per tier\'", "status": "RESOURCE_EXHAUSTED" } }]]',
   ],
   [
+    'gemini, of a day',
+    'Gemini CLI 0.61.0, with the answer of the scripted model server',
+    '2026-02-22T10:00:00Z',
+    undefined,
+    '[API Error: You have exhausted your daily quota on this model.]\nPlease wait and try again later.',
+  ],
+  [
     'gemini, with the delay of google.rpc.RetryInfo',
     'https://cloud.google.com/apis/design/errors',
     '2025-10-10T10:00:00Z',

@@ -150,10 +150,10 @@ export class BatchExecutor implements AsyncDisposable {
   }
 
   /**
-   * Returns the throughput and the predicted time left, or undefined if the batch is not running. Asks the process that
-   * runs the batch, and throws if that does not answer.
+   * Returns the throughput, the predicted time left and the quotas that are used up, or undefined if the batch is not
+   * running. Asks the process that runs the batch, and throws if that does not answer.
    */
-  async speed(batch: string): Promise<Pick<BatchView, 'ratePerSecond' | 'timeLeft'> | undefined> {
+  async speed(batch: string): Promise<Pick<BatchView, 'ratePerSecond' | 'timeLeft' | 'pauses'> | undefined> {
     const { store, runs } = this.context;
     const run = runs.current(batch);
     if (run !== undefined) return run.speed();

@@ -280,11 +280,15 @@ export class BatchRun implements TaskRunParts, GroupHost {
   }
 
   speed(): Speed {
-    return { ratePerSecond: this.monitor.ratePerSecond(), timeLeft: this.prediction.timeLeft() };
+    return {
+      ratePerSecond: this.monitor.ratePerSecond(),
+      timeLeft: this.prediction.timeLeft(),
+      pauses: this.pauses(),
+    };
   }
 
   /** The quotas that are used up. Those of other batches of this process are among them. */
-  pauses(): QuotaPause[] {
+  private pauses(): QuotaPause[] {
     return this.coordinator.engine
       .quotas()
       .flatMap(({ scope, pausedUntil }) =>

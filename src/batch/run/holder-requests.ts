@@ -5,6 +5,7 @@ import { reasonText, spanText } from '../../core/words.ts';
 import type { LeaseHolder } from '../../store/records.ts';
 import type { HolderRequest, Store } from '../../store/store.ts';
 import type { BatchRun } from './batch-run.ts';
+import type { QuotaPause } from './monitor.ts';
 
 /**
  * A request to the process that runs a batch. Requests and answers are rows in the store, so this works for every
@@ -17,10 +18,11 @@ export type HolderAsk =
   /** Tasks were added or reopened. Not answered. */
   | { readonly action: 'join'; readonly which: 'new' | 'all' };
 
-/** The throughput and the predicted time left, as far as known. */
+/** What only the process that runs a batch knows: its throughput, the predicted time left, and used up quotas. */
 export interface Speed {
   readonly ratePerSecond: number | undefined;
   readonly timeLeft: TimeLeft | undefined;
+  readonly pauses: readonly QuotaPause[];
 }
 
 /** `count`: the tasks that still run, or that were cancelled. */
@@ -59,7 +61,9 @@ export async function askSpeed(
   batch: string,
   holder: LeaseHolder,
 ): Promise<Speed | undefined> {
-  return (await answerFrom(store, batch, holder, { action: 'speed' }))?.speed;
+  const speed = (await answerFrom(store, batch, holder, { action: 'speed' }))?.speed;
+  // A process of an older version says nothing of pauses.
+  return speed && { ...speed, pauses: speed.pauses ?? [] };
 }
 
 /** Waits until a batch is released, as long as a stopping task may take. Returns whether it was released. */

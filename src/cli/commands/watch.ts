@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { hasSucceeded } from '../../batch/counts.ts';
 import type { BatchExecutor } from '../../batch/executor/batch-executor.ts';
 import { lessBy } from '../../batch/run/prediction.ts';
-import { statusData } from '../../batch/status.ts';
+import { pauseFacts, statusData } from '../../batch/status.ts';
 import type { BatchView } from '../../batch/view.ts';
 import { createDisplay } from '../display/create-display.ts';
 import { taskLabel } from '../display/view.ts';
@@ -37,6 +37,7 @@ export const watchCommand = defineCommand<WatchOptions>({
       let view = await look();
       const labeled = () => ({
         ...view,
+        facts: pauseFacts(view),
         running: view.running.map((task) => ({ ...task, name: taskLabel(task) })),
       });
       const display = json ? undefined : createDisplay({ stream: stderr.raw, env, view: labeled });
@@ -64,8 +65,8 @@ function watchData(view: BatchView): object {
 }
 
 /**
- * The rate and the remaining time of a batch that another process runs. The rest is in the store, but only that process
- * knows these. It is asked in the background.
+ * The rate, the remaining time and the pauses of a batch that another process runs. The rest is in the store, but only
+ * that process knows these. It is asked in the background.
  */
 class RemoteProgress {
   private latest: Awaited<ReturnType<BatchExecutor['speed']>>;
@@ -83,8 +84,8 @@ class RemoteProgress {
       this.pending = this.ask(view.name);
     const age = now - this.answeredAt;
     if (this.latest === undefined || age > PROGRESS_STALE_MS) return view;
-    const { ratePerSecond, timeLeft } = this.latest;
-    return { ...view, ratePerSecond, timeLeft: timeLeft && lessBy(timeLeft, age) };
+    const { ratePerSecond, timeLeft, pauses } = this.latest;
+    return { ...view, ratePerSecond, timeLeft: timeLeft && lessBy(timeLeft, age), pauses };
   }
 
   /** The store must stay open until then. */

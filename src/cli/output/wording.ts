@@ -56,6 +56,7 @@ const COMMAND_HINTS: Readonly<Record<HintName, string>> = {
   retryFailed: '{volley} results{flags} shows the reasons; {volley} retry{flags} reopens them.',
   retryCause: '{volley} retry{flags} --ids {value} reopens both.',
   retry: '{volley} retry{flags} reopens it.',
+  logs: 'What it printed: {volley} logs{flags} {value}',
   startOpen: 'Open tasks run on the next {volley} start{flags}.',
   start: 'Run it with: {volley} start{flags}',
   recover: '{volley} start{flags} or {volley} recover{config} recovers it.',
@@ -77,7 +78,7 @@ export function rewriteAnswer(
     const found = findHint(line);
     if (found === undefined) return line;
     const words = line.replace(found.pattern, (_, value: unknown) =>
-      COMMAND_HINTS[found.name].replace(/\{\w+\}/g, (part) => parts[part] ?? String(value)),
+      COMMAND_HINTS[found.name].replace(/\{\w+\}/g, (part) => parts[part] ?? shellQuote(String(value))),
     );
     return wrapMessage(words, columns);
   };

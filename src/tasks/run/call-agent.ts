@@ -115,26 +115,33 @@ export async function callAgent(
   }
 }
 
-function promptOf(run: RunContext, { feature, subtask, record }: Delegation, workspace: Workspace): string {
-  const { session, template, attempts } = run;
-  const last = attempts.of(subtask.seq).at(-2);
-  const earlier =
-    last?.error === undefined
-      ? rejectionText(subtask, workspace)
-      : [last.error, ...whereText(last, record, workspace)];
+function promptOf(run: RunContext, delegation: Delegation, workspace: Workspace): string {
+  const { session, template } = run;
+  const { feature, subtask } = delegation;
   const conflict = workspace.conflict && conflictText(run, workspace.conflict);
   return buildPrompt(subtask, feature, {
     session,
     batchMates: matesOf(run, feature, subtask),
     template,
-    earlier,
+    earlier: earlierText(run, delegation, workspace),
     conflict,
   });
 }
 
+/** What failed before. A limit or an outage is no evidence against the work, and does not replace such evidence. */
+function earlierText(run: RunContext, { subtask, record }: Delegation, workspace: Workspace): string[] {
+  const before = run.attempts.of(subtask.seq).slice(0, -1);
+  const last = before.at(-1);
+  const failed = before.findLast(({ isRefused }) => !isRefused);
+  const why = failed?.error === undefined ? rejectionText(subtask, workspace) : [failed.error];
+  const interrupted = last?.isRefused ? ['A usage limit or an outage interrupted the last attempt.'] : [];
+  const where = last?.error === undefined ? [] : whereText(last, record, workspace);
+  return [...new Set([...why, ...interrupted, ...where])];
+}
+
 /** Why the work of an earlier run was rejected. */
-function rejectionText({ rejection }: Subtask, { branch }: Workspace): string[] | undefined {
-  if (rejection === undefined) return undefined;
+function rejectionText({ rejection }: Subtask, { branch }: Workspace): string[] {
+  if (rejection === undefined) return [];
   return [
     rejection.by === 'person' ? rejectedText(rejection.why) : rejection.why,
     ...(rejection.branch === branch ? ['Its work is in this folder. Continue with it.'] : []),

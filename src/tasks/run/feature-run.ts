@@ -283,10 +283,12 @@ function progressOf(
     if (isInReview(seq)) return 'for review';
     const open = dependsOn.filter((one) => members.has(one) && !completed.has(one));
     if (open.length > 0) return `for ${open.join(', ')}`;
+    const last = attempts.of(seq).at(-1);
+    if (last?.isRefused) return `for ${last.agent}`;
+    const again = last === undefined ? '' : 'to be tried again ';
     const alone = [...working.values()].find(({ subtask }) => !subtask.parallel);
-    const again = attempts.of(seq).length > 0 ? 'to be tried again ' : '';
     if (alone !== undefined) return `${again}for ${alone.subtask.seq}, which runs alone`;
-    if (!parallel) return `${again}to run alone`;
+    if (!parallel) return again === '' ? 'to run alone' : `${again}alone`;
     return `${again}for ${reviews?.isFull === true ? 'reviews' : 'an agent'}`;
   };
   return {

@@ -49,4 +49,12 @@ export const anthropicMessages: Protocol = {
       events.map((data) => ({ event: data.type, data })),
     );
   },
+  exhausted: (resetsInMs) => ({
+    body: {
+      type: 'error',
+      error: { type: 'rate_limit_error', message: "This request would exceed your account's rate limit." },
+    },
+    // Claude Code asks again only where it may.
+    headers: { 'x-should-retry': 'false', 'retry-after': String(Math.ceil(resetsInMs / 1000)) },
+  }),
 };

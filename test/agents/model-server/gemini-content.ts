@@ -33,4 +33,24 @@ export const geminiContent: Protocol = {
     if (path.endsWith(':generateContent')) return sendJson(response, answer);
     sendEvents(response, [{ data: answer }]);
   },
+  // Gemini CLI waits for a limit of a minute by itself, but not for one of a day.
+  exhausted: (resetsInMs) => ({
+    body: {
+      error: {
+        code: 429,
+        message: 'You exceeded your current quota, please check your plan and billing details.',
+        status: 'RESOURCE_EXHAUSTED',
+        details: [
+          {
+            '@type': 'type.googleapis.com/google.rpc.QuotaFailure',
+            violations: [{ quotaId: 'GenerateRequestsPerDayPerProjectPerModel-FreeTier', quotaValue: '250' }],
+          },
+          {
+            '@type': 'type.googleapis.com/google.rpc.RetryInfo',
+            retryDelay: `${Math.ceil(resetsInMs / 1000)}s`,
+          },
+        ],
+      },
+    },
+  }),
 };

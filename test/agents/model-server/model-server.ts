@@ -39,6 +39,10 @@ export async function startModelServer(script: Script): Promise<ModelServer> {
       const error = { type: 'invalid_request_error', code: 400, message: reply.refusal };
       return sendJson(response, { type: 'error', error }, 400);
     }
+    if ('resetsInMs' in reply) {
+      const { body, headers } = protocol.exhausted(reply.resetsInMs);
+      return sendJson(response, body, 429, headers);
+    }
     protocol.answer(reply, { path, body }, response);
   };
   const server = createServer((request, response) => {

@@ -35,6 +35,16 @@ export const openaiChat: Protocol = {
       { data: '[DONE]' },
     ]);
   },
+  exhausted: (resetsInMs) => ({
+    body: {
+      error: {
+        message: `Rate limit reached for requests. Please try again in ${Math.ceil(resetsInMs / 1000)}s.`,
+        type: 'requests',
+        code: 'rate_limit_exceeded',
+      },
+    },
+    headers: { 'retry-after': String(Math.ceil(resetsInMs / 1000)) },
+  }),
 };
 
 function messageOf(reply: Reply, id: string): Json {

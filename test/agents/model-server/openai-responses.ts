@@ -44,6 +44,16 @@ export const openaiResponses: Protocol = {
       events.map((data) => ({ event: data.type, data })),
     );
   },
+  exhausted: (resetsInMs) => ({
+    body: {
+      error: {
+        type: 'usage_limit_reached',
+        message: 'The usage limit has been reached',
+        plan_type: 'plus',
+        resets_at: Math.ceil((Date.now() + resetsInMs) / 1000),
+      },
+    },
+  }),
 };
 
 /** Tools of one MCP server come together, under a name of their own. */

@@ -15,14 +15,21 @@ export interface Protocol {
     request: { readonly path: string; readonly body: Json },
     response: ServerResponse,
   ): void;
+  /** What the vendor answers, with status 429, when the account is used up. */
+  exhausted(resetsInMs: number): { readonly body: Json; readonly headers?: Readonly<Record<string, string>> };
 }
 
 export function jsonList(value: unknown): readonly Json[] {
   return Array.isArray(value) ? (value as Json[]) : [];
 }
 
-export function sendJson(response: ServerResponse, value: unknown, status = 200): void {
-  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value));
+export function sendJson(
+  response: ServerResponse,
+  value: unknown,
+  status = 200,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(value));
 }
 
 /** Server-sent events: each with its name where it has one. */

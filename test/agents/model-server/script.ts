@@ -21,8 +21,13 @@ interface Refusal {
   readonly refusal: string;
 }
 
+/** The account has used up what it may ask for. */
+interface Exhausted {
+  readonly resetsInMs: number;
+}
+
 /** A model that does as it is told: the conversation decides what it says next, so that it does not matter who asks twice. */
-export type Script = (conversation: Conversation) => Reply | Refusal;
+export type Script = (conversation: Conversation) => Reply | Refusal | Exhausted;
 
 /** What each reply is said to have used. */
 export const USAGE = { input: 1200, output: 34 } as const;
@@ -33,5 +38,16 @@ export function inOrder(calls: (tools: readonly string[]) => readonly ToolCall[]
     if (tools.length === 0) return { text: 'Fine.' };
     const call = calls(tools)[results.length];
     return call === undefined ? { text: lastWord } : { call };
+  };
+}
+
+/** An account that is used up when it is first asked, and for a while after that. */
+export function exhaustedAtFirst(script: Script, forMs: number): Script {
+  let until: number | undefined;
+  return (conversation) => {
+    if (conversation.tools.length === 0) return script(conversation);
+    until ??= Date.now() + forMs;
+    const resetsInMs = until - Date.now();
+    return resetsInMs > 0 ? { resetsInMs } : script(conversation);
   };
 }

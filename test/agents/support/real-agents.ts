@@ -17,6 +17,8 @@ export interface RealAgent {
   shellCall(command: string): ToolCall;
   /** Whether it can be told which paths and commands are not for it. */
   readonly keepsRules: boolean;
+  /** Whether it waits by itself until a limit of its model resets, and says nothing of it. */
+  readonly waitsForLimits: boolean;
   /** How it is asked something with the tools of Volley allowed, and the name that `volley mcp install` has for it. */
   readonly mcp?: {
     readonly client: string;
@@ -51,6 +53,7 @@ const codex: RealAgent = {
   }),
   shellCall: (command) => ({ name: 'exec_command', arguments: { cmd: command } }),
   keepsRules: false,
+  waitsForLimits: false,
   // Without a person to approve calls it makes only those that are approved beforehand.
   mcp: {
     client: 'codex',
@@ -95,6 +98,7 @@ const opencode: RealAgent = {
   writeCall: (path, content) => ({ name: 'write', arguments: { filePath: path, content } }),
   shellCall: (command) => ({ name: 'bash', arguments: { command, description: 'a command' } }),
   keepsRules: true,
+  waitsForLimits: true,
   mcp: {
     client: 'opencode',
     argv: ['opencode', 'run', '--format', 'json'],
@@ -127,6 +131,7 @@ const gemini: RealAgent = {
   writeCall: (path, content) => ({ name: 'write_file', arguments: { file_path: path, content } }),
   shellCall: (command) => ({ name: 'run_shell_command', arguments: { command, is_background: false } }),
   keepsRules: true,
+  waitsForLimits: false,
   mcp: {
     client: 'gemini',
     argv: ['gemini', '--prompt', '', '--output-format', 'stream-json', '--approval-mode', 'yolo'],
@@ -150,6 +155,7 @@ const qwen: RealAgent = {
   writeCall: (path, content) => ({ name: 'write_file', arguments: { file_path: path, content } }),
   shellCall: (command) => ({ name: 'run_shell_command', arguments: { command, is_background: false } }),
   keepsRules: true,
+  waitsForLimits: true,
   mcp: {
     client: 'qwen',
     argv: ['qwen', '--output-format', 'stream-json', '--approval-mode', 'yolo'],
@@ -170,6 +176,7 @@ const claude: RealAgent = {
   writeCall: (path, content) => ({ name: 'Write', arguments: { file_path: path, content } }),
   shellCall: (command) => ({ name: 'Bash', arguments: { command } }),
   keepsRules: true,
+  waitsForLimits: false,
   mcp: {
     client: 'claude-code',
     argv: [

@@ -241,6 +241,15 @@ describe('a run', { timeout: 180_000 }, () => {
     expect(by_agent['spender']).toEqual(total);
   });
 
+  it('leads from its batch to the transcript of work that was completed', async () => {
+    const project = new FeatureProject({ '01': { deliverables: ['a'] } });
+    const { run, executor } = await runner(project);
+    await run();
+    const { status, text } = await executor.report('feature-auth', '01');
+    expect(status).toBe('completed');
+    expect(text).toContain('volley tasks logs auth 01');
+  });
+
   it('is not offered for a retry as a batch, which could only fail', async () => {
     const project = new FeatureProject({ '01': { deliverables: ['a'], behaviour: { kind: 'lie' } } });
     const { run, executor } = await runner(project);

@@ -102,4 +102,35 @@ describe('an agent whose account reaches its limit', { timeout: 180_000 }, () =>
     expect(new Set(done.slice(0, 8).map(({ agent }) => agent))).toEqual(new Set(['one']));
     expect(done.some(({ agent }) => agent === 'two')).toBe(true);
   });
+
+  it('does not hide from the next attempt why the work failed before', async () => {
+    const project = new FeatureProject({ '01': { deliverables: ['out'] } });
+    project.put(
+      'agent.sh',
+      `n=$(cat "$VOLLEY_TASKS_PROJECT/.volley/n" 2>/dev/null || echo 0)
+echo $((n + 1)) > "$VOLLEY_TASKS_PROJECT/.volley/n"
+cat > "$VOLLEY_TASKS_PROJECT/.volley/prompt-$n"
+if [ "$n" -eq 1 ]; then echo "You've hit your usage limit. Try again in 0 seconds." >&2; exit 1; fi
+if [ "$n" -eq 2 ]; then echo done > out; fi
+`,
+    );
+    const command = ['/bin/sh', join(project.folder, 'agent.sh')];
+    project.put(
+      'volley.toml',
+      `[tasks]\nagent = "one"\nmax_retries = 1\n[tasks.agents.one]\ncommand = ${JSON.stringify(command)}\n`,
+    );
+    const { status } = await runTasks(project, 1);
+    expect(status).toBe(0);
+    const [failed, interrupted] = [1, 2].map((n) => evidenceIn(project, n));
+    expect(failed).toHaveLength(1);
+    expect(interrupted!.slice(0, 1)).toEqual(failed);
+    expect(interrupted!.join()).not.toContain("You've hit");
+  });
 });
+
+/** What a prompt says of the attempt before. */
+function evidenceIn({ folder }: FeatureProject, prompt: number): string[] {
+  const text = readFileSync(join(folder, `.volley/prompt-${prompt}`), 'utf8');
+  const [, section = ''] = text.split(/The previous attempt failed.*\n\n/);
+  return section.split('\n\n')[0]!.split('\n');
+}

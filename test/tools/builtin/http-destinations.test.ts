@@ -155,7 +155,10 @@ describe('a name', () => {
         url: 'http://a.example/',
       });
     await expect(failing('ENOTFOUND')).rejects.toMatchObject({ code: 'REQUEST_FAILED', retryable: false });
-    await expect(failing('EAI_AGAIN')).rejects.toMatchObject({ outage: { kind: 'network' }, retryable: true });
+    await expect(failing('EAI_AGAIN')).rejects.toMatchObject({
+      outage: { kind: 'network' },
+      retryable: true,
+    });
   });
 });
 
