@@ -46,10 +46,10 @@ export function UseChart(props: {
           {use.limit === null ? 'no limit' : `of ${round(use.limit)}`}{' '}
           {use.limit !== null && use.limit > 0 && <small>{percentText(use.used / use.limit)}</small>}
           {now != null && (
-            <>
+            <span class="chart-measured-now">
               {' '}
-              <b class="chart-measured-now">{round(now)}</b> measured
-            </>
+              <b>{round(now)}</b> measured
+            </span>
           )}
         </span>
       </figcaption>
