@@ -332,7 +332,7 @@ const SHOTS: readonly Shot[] = [
   ],
   ['graph', (page) => visitDrawing(page, `${BATCH}/graph`)],
   ['graph-small', (page) => visitDrawing(page, `${BATCH}/graph?graph=700,240,0.3`)],
-  ['graph-failed', (page) => visitDrawing(page, `${BATCH}/graph?task=payment`, 'f')],
+  ['graph-failed', (page) => visitDrawing(page, `${BATCH}/graph?task=payment`, 'e')],
   ['timeline', (page) => visitDrawing(page, `${BATCH}/timeline`, 'ArrowRight')],
   ['timeline-zoomed', (page) => visitDrawing(page, `${BATCH}/timeline?time=600,2200`)],
   ['log', (page) => visit(page, `${BATCH}/executions?task=payment&view=log`, 'error: expected 200')],
