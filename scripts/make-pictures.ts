@@ -66,7 +66,7 @@ function demoTool(name: string, description: string): Tool {
       properties: {
         target: { type: 'string', description: 'What to work on.' },
         mode: { enum: ['fast', 'thorough'], description: 'How much to look at.', default: 'fast' },
-        limit: { type: 'integer', description: 'At most so many problems.', default: 20 },
+        limit: { type: 'integer', description: 'The maximum number of problems.', default: 20 },
         strict: { type: 'boolean', description: 'Whether warnings count as errors.' },
         headers: {
           type: 'array',

@@ -55,7 +55,7 @@ export function BatchHead(props: { batch: Batch; groups: number; add: () => void
           {runMs === undefined ? <span class="quiet">–</span> : durationText(runMs, !isIdle)}
         </Figure>
         <Figure name="Concurrency">
-          {numberText(Math.max(0, counts.running - groups))}
+          {isIdle ? <span class="quiet">–</span> : numberText(Math.max(0, counts.running - groups))}
           {batch.max_concurrent !== null && <small>of {numberText(batch.max_concurrent)}</small>}
         </Figure>
       </dl>

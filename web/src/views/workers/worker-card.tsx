@@ -68,7 +68,7 @@ export function WorkerCard({ worker, mayDrain }: { worker: Worker; mayDrain: boo
       <dl class="facts">
         {(['completed', 'failed', 'cancelled'] as const).map((status) => (
           <Fact key={status} name={STATUS_TEXT[status]}>
-            {numberText(ended[status])}
+            {numberText(ended[status] ?? 0)}
           </Fact>
         ))}
         {spare > 0 && <Fact name="Spare calls allowed">{numberText(spare)}</Fact>}
