@@ -304,6 +304,13 @@ async function runAgents({ address, recordFile }: VolleyServer): Promise<void> {
 /** How many tasks of the release have completed when nothing more can. */
 const SETTLED = 17;
 
+/** The pictures that the documents show. */
+const IN_DOCS: Readonly<Record<string, string>> = {
+  panel: 'dashboard.png',
+  graph: 'dashboard-graph.png',
+  'timeline-zoomed': 'dashboard-timeline.png',
+};
+
 type Shot = readonly [name: string, open: (page: Page) => Promise<void>];
 
 const BATCH = '#/batch/release-2.4';
@@ -421,9 +428,9 @@ address = server.address;
 const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu'] });
 try {
   if (target === undefined) {
-    const wanted = SHOTS.filter(([name]) => name === 'panel' || name === 'graph' || name === 'timeline');
+    const wanted = SHOTS.filter(([name]) => name in IN_DOCS);
     await shoot(browser, server, { width: 1440, height: 860, colorScheme: 'light' }, wanted, (name) =>
-      join(IMAGES, name === 'panel' ? 'dashboard.png' : `dashboard-${name}.png`),
+      join(IMAGES, IN_DOCS[name]!),
     );
   } else {
     mkdirSync(target, { recursive: true });
