@@ -1,4 +1,5 @@
-import { mkdirSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,6 +9,7 @@ import { type Browser, chromium, type Page } from 'playwright-core';
 import { BatchExecutor } from '../src/batch/executor/batch-executor.ts';
 import { defaultConfig } from '../src/config/config.ts';
 import { ParallelToolCoordinator } from '../src/coordinator/coordinator.ts';
+import type { WorkerDirectory, WorkerStatus } from '../src/coordinator/remote-runner.ts';
 import { startServer, type VolleyServer } from '../src/server/server.ts';
 import { openStore } from '../src/store/sqlite-store.ts';
 import { builtinTools } from '../src/tools/builtin/index.ts';
@@ -64,7 +66,7 @@ function demoTool(name: string, description: string): Tool {
       properties: {
         target: { type: 'string', description: 'What to work on.' },
         mode: { enum: ['fast', 'thorough'], description: 'How much to look at.', default: 'fast' },
-        limit: { type: 'integer', description: 'At most so many problems.', default: 20 },
+        limit: { type: 'integer', description: 'The maximum number of problems.', default: 20 },
         strict: { type: 'boolean', description: 'Whether warnings count as errors.' },
         headers: {
           type: 'array',
@@ -78,12 +80,17 @@ function demoTool(name: string, description: string): Tool {
       },
       required: ['target'],
     },
-    run: async ({ target }, { report, signal }) => {
+    run: async ({ target }, { log, report, signal }) => {
       const { ms, fails = 0, error = '', stays }: Part = PARTS.get(target) ?? { ms: 70 + 13 * target.length };
       const attempt = (attempts.get(target) ?? 0) + 1;
       attempts.set(target, attempt);
+      log(`${name} ${target}, attempt ${attempt}`);
+      for (let file = 1; file <= 40; file++) log(`read src/${target}/part-${file}.ts (${file * 37} lines)`);
       await sleep(ms, undefined, { signal });
-      if (attempt <= fails) throw new Error(error);
+      if (attempt <= fails) {
+        log(`error: ${error}`);
+        throw new Error(error);
+      }
       if (stays === undefined) return { target, problems: 0 };
       report(...stays);
       return sleep(3_600_000, null, { signal });
@@ -143,13 +150,93 @@ const THUMBNAILS = Array.from({ length: 40 }, (_, place) =>
 );
 const DOCS = ['guide', 'reference', 'changes'].map((part) => task('compile', part, `Write the ${part}`));
 
-/** A server with batches of all kinds, as `volley serve` has it. */
+/** Delivers what its subtask asks for, except 03, which fails, and 04, which goes on. */
+const AGENT = `cat > /dev/null
+echo "Reading the task of subtask $VOLLEY_SUBTASK."
+echo "Looking at src/session.ts and its tests."
+case $VOLLEY_SUBTASK in
+03) echo "npm test: 2 of 14 tests failed" >&2; exit 1;;
+04) while :; do echo "Running the tests."; sleep 5; done;;
+*) mkdir -p src; printf 'export const SESSION_DAYS = 7;\\n' > "src/part-$VOLLEY_SUBTASK.ts"; echo "Done.";;
+esac`;
+
+const FEATURE = {
+  id: 'sign-in',
+  name: 'Sign in',
+  objective: 'People sign in with a password and stay signed in for a week.',
+};
+const SUBTASKS = [
+  {
+    title: 'Set up the session store',
+    description: 'Keep sessions in SQLite.',
+    acceptance_criteria: ['Sessions survive a restart', 'An expired session is refused'],
+    verification: [{ type: 'file_contains', path: 'src/part-01.ts', text: 'export' }],
+  },
+  { title: 'Sign-in form', depends_on: ['01'] },
+  { title: 'Rate limit for wrong passwords' },
+  { title: 'Audit log of sign-ins' },
+  { title: 'Password reset by email', status: 'blocked', blocked_reason: 'No mail server yet' },
+  { title: 'Remove the old login', depends_on: ['02', '03'] },
+];
+
+/** A repository with one feature in it. */
+function writeFeature(folder: string): void {
+  const tasks = join(folder, '.tmp/tasks', FEATURE.id);
+  mkdirSync(tasks, { recursive: true });
+  const write = (file: string, content: object) =>
+    writeFileSync(join(tasks, file), JSON.stringify(content, null, 2));
+  write('task.json', FEATURE);
+  for (const [place, subtask] of SUBTASKS.entries()) {
+    const seq = `0${place + 1}`;
+    write(`subtask_${seq}.json`, { parallel: true, deliverables: [`src/part-${seq}.ts`], ...subtask });
+  }
+  writeFileSync(join(folder, '.gitignore'), '.volley\n.tmp\n*.db*\n');
+  const git = (...args: readonly string[]) =>
+    execFileSync('git', ['-c', 'user.name=Demo', '-c', 'user.email=demo@localhost', ...args], {
+      cwd: folder,
+    });
+  git('init', '-q');
+  git('add', '.');
+  git('commit', '-qm', 'Start');
+}
+
+const WORKERS: readonly WorkerStatus[] = (['ready', 'ready', 'draining', 'lost'] as const).map(
+  (state, place) => ({
+    name: `build-${place + 1}`,
+    state,
+    host: `build-${place + 1}.example.com`,
+    pid: 4100 + 7 * place,
+    version: '0.1.0',
+    labels: place === 1 ? { gpu: true, zone: 'north' } : { zone: 'north' },
+    tools: 12,
+    lastHeardMs: state === 'lost' ? 42_000 : 300,
+    use: [
+      { name: 'memoryMb', used: 6000 - 1700 * place, limit: 8000 },
+      { name: 'cpu', used: 4 - place, limit: 8 },
+    ],
+    spare: 4,
+    calls: ['unit', 'end-to-end', 'load']
+      .slice(place)
+      .map((id) => ({ id: `release-2.4#1/${id}`, toolName: 'run_tests' })),
+    ended: { completed: 412 - 90 * place, failed: place, cancelled: 0 },
+  }),
+);
+
+/** A server with batches of all kinds, a feature and a cluster, as `volley serve` has it. */
 async function serveDemo(folder: string): Promise<{ server: VolleyServer; close: () => Promise<void> }> {
   const defaults = defaultConfig(folder);
   const config = {
     ...defaults,
     server: { ...defaults.server, port: 0 },
     shell: { ...defaults.shell, enabled: true },
+    tasks: {
+      ...defaults.tasks,
+      agent: 'coder',
+      review: true,
+      worktrees: true,
+      maxRetries: 0,
+      agents: { coder: { command: ['/bin/sh', '-c', AGENT], env: {} } },
+    },
   };
   const coordinator = new ParallelToolCoordinator({ config });
   coordinator.register(builtinTools());
@@ -162,6 +249,8 @@ async function serveDemo(folder: string): Promise<{ server: VolleyServer; close:
   );
   const store = await openStore(join(folder, 'volley.db'));
   const executor = new BatchExecutor({ coordinator, store });
+  const workers: WorkerDirectory = { list: () => [...WORKERS], drain: async () => true };
+  writeFeature(folder);
   const server = await startServer({
     config,
     coordinator,
@@ -170,6 +259,7 @@ async function serveDemo(folder: string): Promise<{ server: VolleyServer; close:
     log: () => undefined,
     version: 'demo',
     webFolder: await buildDashboard(),
+    workers,
   });
   const ask = async (action: string, args: object) => {
     const answer = await executor.handle({ action, ...args });
@@ -183,6 +273,7 @@ async function serveDemo(folder: string): Promise<{ server: VolleyServer; close:
   await ask('add_batch', { batch: 'release-2.4', tasks: RELEASE });
   await ask('start', { batch: 'release-2.4', max_concurrent: 8 });
   while ((await executor.view('release-2.4'))!.counts.completed < SETTLED) await sleep(50);
+  await runAgents(server);
   return {
     server,
     close: async () => {
@@ -193,8 +284,32 @@ async function serveDemo(folder: string): Promise<{ server: VolleyServer; close:
   };
 }
 
+/** Starts agents, and waits until each has come as far as it can. */
+async function runAgents({ address, recordFile }: VolleyServer): Promise<void> {
+  const { token } = JSON.parse(readFileSync(recordFile, 'utf8')) as { token: string };
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+  const feature = `${address}/v1/features/${FEATURE.id}`;
+  const body = JSON.stringify({ subtasks: ['01', '03', '04'] });
+  const answer = await fetch(`${feature}/run`, { method: 'POST', headers, body });
+  if (!answer.ok) throw new Error(await answer.text());
+  const states = async () => {
+    const board = (await (await fetch(`${feature}/board`, { headers })).json()) as {
+      subtasks: readonly { state: string }[];
+    };
+    return board.subtasks.map(({ state }) => state).join(' ');
+  };
+  while ((await states()) !== 'review waiting failed running blocked waiting') await sleep(100);
+}
+
 /** How many tasks of the release have completed when nothing more can. */
 const SETTLED = 17;
+
+/** The pictures that the documents show. */
+const IN_DOCS: Readonly<Record<string, string>> = {
+  panel: 'dashboard.png',
+  graph: 'dashboard-graph.png',
+  'timeline-zoomed': 'dashboard-timeline.png',
+};
 
 type Shot = readonly [name: string, open: (page: Page) => Promise<void>];
 
@@ -224,9 +339,20 @@ const SHOTS: readonly Shot[] = [
   ],
   ['graph', (page) => visitDrawing(page, `${BATCH}/graph`)],
   ['graph-small', (page) => visitDrawing(page, `${BATCH}/graph?graph=700,240,0.3`)],
-  ['graph-failed', (page) => visitDrawing(page, `${BATCH}/graph?task=payment`, 'f')],
+  ['graph-failed', (page) => visitDrawing(page, `${BATCH}/graph?task=payment`, 'e')],
   ['timeline', (page) => visitDrawing(page, `${BATCH}/timeline`, 'ArrowRight')],
   ['timeline-zoomed', (page) => visitDrawing(page, `${BATCH}/timeline?time=600,2200`)],
+  ['log', (page) => visit(page, `${BATCH}/executions?task=payment&view=log`, 'error: expected 200')],
+  ['features', (page) => visit(page, '#/features', 'Sign in')],
+  ['board', (page) => visit(page, '#/features?feature=sign-in', 'Audit log of sign-ins')],
+  ['subtask', (page) => visit(page, '#/features?feature=sign-in&task=01', 'Waits for review')],
+  ['subtask-failed', (page) => visit(page, '#/features?feature=sign-in&task=03', 'Deliverables')],
+  [
+    'subtask-log',
+    (page) => visit(page, '#/features?feature=sign-in&task=01&view=log', 'Reading the task of'),
+  ],
+  ['subtask-diff', (page) => visit(page, '#/features?feature=sign-in&task=01&view=diff', 'SESSION_DAYS')],
+  ['workers', (page) => visit(page, '#/workers', 'build-1')],
   ['machine', (page) => visit(page, '#/machine', ' measured')],
   [
     'add',
@@ -302,9 +428,9 @@ address = server.address;
 const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu'] });
 try {
   if (target === undefined) {
-    const wanted = SHOTS.filter(([name]) => name === 'panel' || name === 'graph' || name === 'timeline');
+    const wanted = SHOTS.filter(([name]) => name in IN_DOCS);
     await shoot(browser, server, { width: 1440, height: 860, colorScheme: 'light' }, wanted, (name) =>
-      join(IMAGES, name === 'panel' ? 'dashboard.png' : `dashboard-${name}.png`),
+      join(IMAGES, IN_DOCS[name]!),
     );
   } else {
     mkdirSync(target, { recursive: true });

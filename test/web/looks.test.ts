@@ -92,6 +92,72 @@ async function walk(page: Page, name: string): Promise<void> {
   await look('add');
 }
 
+/** The numbers that the address has under a name; none while what is shown was not chosen. */
+function numbersIn(page: Page, name: string): number[] {
+  const query = new URLSearchParams(new URL(page.url()).hash.split('?')[1]);
+  return query.get(name)?.split(',').map(Number) ?? [];
+}
+
+/** Presses the mouse at one place of an element, given in shares of its size, and moves it to another. */
+async function drag(
+  page: Page,
+  selector: string,
+  from: readonly [number, number],
+  to: readonly [number, number],
+) {
+  const { x, y, width, height } = (await page.locator(selector).boundingBox())!;
+  const moveTo = ([across, down]: readonly [number, number]) =>
+    page.mouse.move(x + across * width, y + down * height, { steps: 4 });
+  await moveTo(from);
+  await page.mouse.down();
+  await moveTo(to);
+}
+
+/** A press on the minimap brings that place to the middle, and a drag goes on from there. */
+async function moveByMinimap(page: Page): Promise<void> {
+  const middle = () => numbersIn(page, 'graph');
+  await drag(page, '.minimap', [0.2, 0.5], [0.2, 0.5]);
+  await expect.poll(middle).toHaveLength(3);
+  const [left, height, scale] = middle();
+  const { x, y, width } = (await page.locator('.minimap').boundingBox())!;
+  await page.mouse.move(x + 0.7 * width, y + 10);
+  await expect.poll(() => middle()[0]).toBeGreaterThan(left! * 2);
+  expect(middle()[1]).toBeLessThan(height!);
+  expect(middle()[2]).toBe(scale);
+  await page.mouse.up();
+  const [right] = middle();
+  await page.mouse.move(x + 0.1 * width, y + 10);
+  await picture(page, 'graph-300-minimap');
+  expect(middle()[0]).toBe(right);
+  expect(page.url()).not.toContain('task=');
+}
+
+/** A drag over the timeline shows what it went over, in the whole width. */
+async function zoomByDrag(page: Page): Promise<void> {
+  const frame = '.is-timeline';
+  const shown = () => numbersIn(page, 'time');
+  await drag(page, frame, [0.5, 0.5], [0.1, 0.6]);
+  await page.locator('.drawing-range').waitFor();
+  await picture(page, 'timeline-range');
+  await page.mouse.up();
+  await page.locator('.drawing-range').waitFor({ state: 'detached' });
+  await expect.poll(shown).toHaveLength(2);
+  const [from, to] = shown() as [number, number];
+  await drag(page, frame, [0.25, 0.5], [0.75, 0.5]);
+  await page.mouse.up();
+  await expect.poll(() => shown()[0]).toBeGreaterThan(from);
+  await picture(page, 'timeline-range-shown');
+  // What is marked is out of sight, and so is what is said of it.
+  await page.mouse.move(0, 0);
+  await page.locator('.tip').waitFor({ state: 'detached' });
+  const tolerance = (to - from) * 0.02;
+  expect(Math.abs(shown()[0]! - (from + (to - from) * 0.25))).toBeLessThan(tolerance);
+  expect(Math.abs(shown()[1]! - (from + (to - from) * 0.75))).toBeLessThan(tolerance);
+  expect(page.url()).not.toContain('task=');
+  await page.getByRole('button', { name: 'Show all' }).click();
+  await expect.poll(shown).toEqual([]);
+}
+
 describe('the pages', { timeout: 300_000 }, () => {
   test.each([
     ['light', { colorScheme: 'light' }],
@@ -103,7 +169,7 @@ describe('the pages', { timeout: 300_000 }, () => {
     await walk(page, name);
   });
 
-  test('draw a graph of 300 executions, first so that it can be read, and whole when asked for', async () => {
+  test('draw a graph of 300 executions, first so that it can be read, whole when asked for, and move it by its minimap', async () => {
     const { pageAddress, rig } = await serveDashboard();
     const tasks = Array.from({ length: 300 }, (_, place) => ({
       id: `node-${place}`,
@@ -121,14 +187,18 @@ describe('the pages', { timeout: 300_000 }, () => {
     await picture(page, 'graph-300');
     await page.getByRole('button', { name: 'Show all' }).click();
     await picture(page, 'graph-300-all');
+    await page.locator('.minimap').waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Zoom in' }).click();
+    await moveByMinimap(page);
   });
 
-  test('connect the tries of many executions only where one is asked for', async () => {
+  test('connect the tries of many executions only where one is asked for, and zoom by a drag', async () => {
     const seen = new Set<string>();
     const second = defineTool<{ key: string }>({
       name: 'second',
       idempotent: true,
-      retry: { maxRetries: 1, delayMs: 0 },
+      // Long enough to zoom into.
+      retry: { maxRetries: 1, delayMs: 500 },
       run: ({ key }) => {
         if (!seen.has(key)) {
           seen.add(key);
@@ -163,6 +233,7 @@ describe('the pages', { timeout: 300_000 }, () => {
     expect(await page.evaluate('window.lines')).toBe(0);
     await page.keyboard.press('ArrowRight');
     await expect.poll(() => page.evaluate('window.lines')).toBe(1);
+    await zoomByDrag(page);
   });
 
   test('change their colours by a switch, and keep them', async () => {

@@ -2,6 +2,7 @@ import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { buildDashboard } from '../../scripts/build-dashboard.ts';
+import type { WorkerStatus } from '../../src/coordinator/remote-runner.ts';
 import { defineTool } from '../../src/tools/define-tool.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { serve } from '../server/support/serve.ts';
@@ -37,10 +38,26 @@ case $VOLLEY_SUBTASK in
 *) mkdir -p src; printf 'export const x = 1;\\n// <b>bold</b>\\n' > "src/out-$VOLLEY_SUBTASK.ts";;
 esac`;
 
+const WORKER: WorkerStatus = {
+  name: 'build-1',
+  state: 'ready',
+  host: 'build',
+  pid: 7,
+  version: '0.1.0',
+  labels: { gpu: true },
+  tools: 2,
+  lastHeardMs: 250,
+  use: [{ name: 'memoryMb', used: 100, limit: 800 }],
+  spare: 4,
+  calls: [{ id: 'work#3/talk', toolName: 'talks' }],
+  ended: { completed: 3, failed: 1, cancelled: 0 },
+};
+
 async function serveAll() {
   const served = await serve({
     tools: [talks],
     webFolder: await buildDashboard(),
+    workers: { list: () => [WORKER], drain: async () => true },
     tasks: {
       agent: 'coder',
       review: true,
@@ -203,6 +220,11 @@ test('logs of any size and the board of a feature are shown, searched, followed 
     await look('diff');
     await go('#/features?feature=auth&task=04&view=log');
     await page.getByText('still working').first().waitFor();
+    await go('#/workers');
+    // The number of the submission means nothing to people.
+    await page.getByText('work/talk').waitFor();
+    expect(await page.getByRole('meter', { name: 'Memory, MB' }).getAttribute('aria-valuenow')).toBe('100');
+    await look('workers');
     await page.context().close();
   }
 

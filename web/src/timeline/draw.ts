@@ -1,6 +1,7 @@
 import { ticksFor } from '../../../src/cli/drawing/timeline.ts';
 import type { Extent } from '../drawing/camera.ts';
 import type { Palette } from '../drawing/palette.ts';
+import { cut } from '../drawing/use-canvas.ts';
 import { doneText, type ItemCounts } from '../model/groups.ts';
 import type { Shown } from '../model/status.ts';
 import { titleOf } from '../model/text.ts';
@@ -137,7 +138,8 @@ function drawBar(
   const attempt = span.attempt > 1 ? ` · try ${span.attempt}` : '';
   const count = doneText(span.row, items.get(span.row.id));
   const counted = count === undefined ? '' : ` · ${count}`;
-  context.fillText(`${titleOf(span.row)}${counted}${attempt}`, Math.max(0, x) + 5, y + high / 2);
+  const text = `${titleOf(span.row)}${counted}${attempt}`;
+  context.fillText(cut(context, text, wide + Math.min(0, x) - 9), Math.max(0, x) + 5, y + high / 2);
   context.restore();
 }
 

@@ -19,7 +19,7 @@ export const SHORTCUTS: readonly (readonly [keys: readonly string[], what: strin
   [['←', '→', '↑', '↓'], 'Move the mark in graph and timeline'],
   [['Shift', '←→↑↓'], 'Move the view of graph and timeline; Shift and drag does, too'],
   [['Drag'], 'Move the graph; zoom into the timeline'],
-  [['f'], 'The next one that failed, in the graph'],
+  [['e'], 'The next one that failed, in the graph'],
   [['+', '−', '0'], 'Zoom in, out, show all'],
 ];
 

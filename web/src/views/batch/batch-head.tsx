@@ -54,9 +54,9 @@ export function BatchHead(props: { batch: Batch; groups: number; add: () => void
         <Figure name={isIdle ? 'Last run' : 'This run'}>
           {runMs === undefined ? <span class="quiet">–</span> : durationText(runMs, !isIdle)}
         </Figure>
-        <Figure name="Running">
-          {numberText(Math.max(0, counts.running - groups))}
-          {batch.max_concurrent !== null && <small>of {numberText(batch.max_concurrent)} at once</small>}
+        <Figure name="Concurrency">
+          {isIdle ? <span class="quiet">–</span> : numberText(Math.max(0, counts.running - groups))}
+          {batch.max_concurrent !== null && <small>of {numberText(batch.max_concurrent)}</small>}
         </Figure>
       </dl>
     </section>

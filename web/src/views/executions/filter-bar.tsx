@@ -29,7 +29,7 @@ export function FilterBar(props: {
           ref={searchRef}
           class="input"
           type="search"
-          placeholder="Name, error, argument…"
+          placeholder="Search"
           aria-label="Search id, name, function, error and arguments"
           title="Search id, name, function, error and arguments (/)"
           value={filter.search}

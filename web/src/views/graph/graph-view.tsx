@@ -172,7 +172,7 @@ export function GraphView(props: {
     setMoved(cameraAt(xs[node]!, ys[node]!, Math.max(READABLE_SCALE, camera.scale), view));
     selectTask(graph.ids[node]);
   };
-  useShortcuts({ f: nextFailed });
+  useShortcuts({ e: nextFailed });
   const onKeyDown = (event: KeyboardEvent) => {
     if (graph === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
     const step = ARROW_STEPS[event.key];
@@ -215,7 +215,7 @@ export function GraphView(props: {
       </p>
       <DrawingTools zoomIn={() => zoomBy(1.3)} zoomOut={() => zoomBy(1 / 1.3)} showAll={showAll}>
         {failed.length > 0 && (
-          <button type="button" class="button" title="Next failed (f)" onClick={nextFailed}>
+          <button type="button" class="button" title="Next failed (e)" onClick={nextFailed}>
             <StatusIcon status="failed" /> Next failed <b>{numberText(failed.length)}</b>
           </button>
         )}

@@ -44,12 +44,14 @@ export function UseChart(props: {
         <span class="chart-now">
           <b>{round(use.used)}</b> {field !== undefined && 'claimed '}
           {use.limit === null ? 'no limit' : `of ${round(use.limit)}`}{' '}
-          {use.limit !== null && use.limit > 0 && <small>{percentText(use.used / use.limit)}</small>}
+          {now == null && use.limit !== null && use.limit > 0 && (
+            <small>{percentText(use.used / use.limit)}</small>
+          )}
           {now != null && (
-            <>
+            <span class="chart-measured-now">
               {' '}
-              <b class="chart-measured-now">{round(now)}</b> measured
-            </>
+              <b>{round(now)}</b> measured
+            </span>
           )}
         </span>
       </figcaption>

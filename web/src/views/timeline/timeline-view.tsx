@@ -140,7 +140,7 @@ export function TimelineView(props: {
             style={{ left: `${Math.min(...range)}px`, width: `${Math.abs(range[1] - range[0])}px` }}
           />
         )}
-        {tipped !== undefined && view.width > 0 && (
+        {tipped !== undefined && isInSight(tipped, time.shown, view) && (
           <SpanTip span={tipped} facts={factsOf(tipped)} place={tipPlace(tipped, spans, time.shown, view)} />
         )}
         {open.isLoaded && spans.list.length === 0 && <Empty title="Nothing has started yet" />}
@@ -208,6 +208,10 @@ function describe(
 
 const TIP_WIDTH = 240;
 const TIP_HEIGHT = 112;
+
+function isInSight({ startMs, endMs }: Span, { fromMs, msPerPx }: TimeView, { width }: Extent): boolean {
+  return width > 0 && endMs >= fromMs && startMs <= fromMs + width * msPerPx;
+}
 
 /** Below its bar, or above it where there is no room, and never out of sight. */
 function tipPlace(

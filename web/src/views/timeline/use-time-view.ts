@@ -50,7 +50,9 @@ export function useTimeView(spans: Spans, view: Extent): TimeControl {
     zoomTo: (fromX, toX) => {
       const [left, right] = [Math.max(0, Math.min(fromX, toX)), Math.min(width, Math.max(fromX, toX))];
       const next = Math.max(MIN_MS_PER_PX, ((right - left) * msPerPx) / width);
-      setChosen({ msPerPx: next, fromMs: clampFrom(fromMs + left * msPerPx, spans, view, next) });
+      // A range that is too short to fill the width is in the middle of it.
+      const middleMs = fromMs + ((left + right) / 2) * msPerPx;
+      setChosen({ msPerPx: next, fromMs: clampFrom(middleMs - (width / 2) * next, spans, view, next) });
     },
     reveal: ({ startMs, lane }) => {
       const [top, bottom] = [lane * high, (lane + 1) * high - (view.height - AXIS_PX - 8)];

@@ -4,6 +4,7 @@ import { RESOURCE_TABLE } from '../../../../src/core/resource-table.ts';
 import { countText, spanText } from '../../../../src/core/words.ts';
 import { post } from '../../api/http.ts';
 import type { Workers } from '../../api/wire.ts';
+import { STATUS_TEXT } from '../../model/status.ts';
 import { act } from '../../ui/actions.ts';
 import { Fact } from '../machine/card.tsx';
 
@@ -17,6 +18,13 @@ const NAMES: Readonly<Record<string, string>> = {
   ...Object.fromEntries(RESOURCE_TABLE.map(({ wireNeed, label }) => [wireNeed, label])),
 };
 
+const STATE_TEXT: Readonly<Record<Worker['state'], string>> = {
+  joining: 'Joining',
+  ready: 'Ready',
+  draining: 'Draining',
+  lost: 'Lost',
+};
+
 /** One worker: its state, its use, and the calls that it has. */
 export function WorkerCard({ worker, mayDrain }: { worker: Worker; mayDrain: boolean }): JSX.Element {
   const { name, state, host, pid, version, labels, tools, last_heard_ms, use, spare, ended } = worker;
@@ -25,7 +33,7 @@ export function WorkerCard({ worker, mayDrain }: { worker: Worker; mayDrain: boo
     <article class="card worker" aria-label={`Worker ${name}`}>
       <header class="worker-head">
         <h2>{name}</h2>
-        <span class={`worker-state is-${state}`}>{state}</span>
+        <span class={`worker-state is-${state}`}>{STATE_TEXT[state]}</span>
         <span class="spring" />
         {mayDrain && state === 'ready' && (
           <button
@@ -41,7 +49,7 @@ export function WorkerCard({ worker, mayDrain }: { worker: Worker; mayDrain: boo
       </header>
       <p class="quiet">
         {host}, process {pid}, Volley {version}, {countText(tools, 'tool')}, heard{' '}
-        {spanText(Math.round(last_heard_ms / 1000) * 1000)} ago
+        {last_heard_ms < 1000 ? 'just now' : `${spanText(Math.floor(last_heard_ms / 1000) * 1000)} ago`}
       </p>
       {named.length > 0 && (
         <ul class="worker-labels" aria-label="Labels">
@@ -58,12 +66,12 @@ export function WorkerCard({ worker, mayDrain }: { worker: Worker; mayDrain: boo
         ))}
       </div>
       <dl class="facts">
-        {Object.entries(ended).map(([status, count]) => (
-          <Fact key={status} name={status}>
-            {numberText(count)}
+        {(['completed', 'failed', 'cancelled'] as const).map((status) => (
+          <Fact key={status} name={STATUS_TEXT[status]}>
+            {numberText(ended[status] ?? 0)}
           </Fact>
         ))}
-        {spare > 0 && <Fact name="spare calls allowed">{numberText(spare)}</Fact>}
+        {spare > 0 && <Fact name="Spare calls allowed">{numberText(spare)}</Fact>}
       </dl>
       <Calls worker={worker} />
     </article>
@@ -75,7 +83,19 @@ function Use({ use: { name, used, limit } }: { use: Worker['use'][number] }): JS
   return (
     <div class="worker-use">
       <span>{label}</span>
-      <meter min={0} max={limit} value={Math.min(used, limit)} aria-label={label} />
+      <div
+        class="bar is-small"
+        role="meter"
+        aria-label={label}
+        aria-valuemin={0}
+        aria-valuemax={limit}
+        aria-valuenow={Math.min(used, limit)}
+      >
+        <div
+          class="worker-used"
+          style={{ width: `${limit === 0 ? 0 : Math.min(100, (used / limit) * 100)}%` }}
+        />
+      </div>
       <span class="number">
         {amount(used)} of {amount(limit)}
       </span>
@@ -83,6 +103,7 @@ function Use({ use: { name, used, limit } }: { use: Worker['use'][number] }): JS
   );
 }
 
+/** The ids are those of executions, `batch#3/task`; the number of the submission means nothing to people. */
 function Calls({ worker: { calls, running } }: { worker: Worker }): JSX.Element {
   if (running === 0) return <p class="quiet">No calls.</p>;
   const shown = calls.slice(0, SHOWN_CALLS);
@@ -90,7 +111,7 @@ function Calls({ worker: { calls, running } }: { worker: Worker }): JSX.Element 
     <ul class="worker-calls" aria-label="Calls">
       {shown.map(({ id, function: name }) => (
         <li key={id}>
-          <code>{id}</code> <span class="quiet">{name}</span>
+          <code>{id.replace(/#\d+\//, '/')}</code> <span class="quiet">{name}</span>
         </li>
       ))}
       {running > shown.length && <li class="quiet">and {numberText(running - shown.length)} more</li>}
