@@ -349,8 +349,8 @@ describe('after volley trust', () => {
       }),
     });
     expect((await repository.run('run', 'own.json', '--batch', 'own')).status).toBe(0);
-    await repository.run('tasks', 'run', 'login');
-    expect(repository.marks()).toContain('agent');
+    const ran = await repository.run('tasks', 'run', 'login');
+    expect(repository.marks(), ran.stdout + ran.stderr).toContain('agent');
 
     repository.write({ 'tools/lib/helper.mjs': '// changed\n' });
     const error = await refusalOf(repository, 'add', '--function', 'own_tool');
