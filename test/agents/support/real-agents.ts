@@ -43,6 +43,9 @@ const codex: RealAgent = {
       'wire_api = "responses"',
       '[analytics]',
       'enabled = false',
+      // Its sandbox would put an empty .git into /tmp for a moment, which then seems to be the repository of other tests.
+      '[sandbox_workspace_write]',
+      'exclude_slash_tmp = true',
     ];
     write(join(home, '.codex/config.toml'), `${config.join('\n')}\n`);
     return {};
