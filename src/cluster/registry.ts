@@ -211,7 +211,7 @@ export class ClusterRegistry {
   }
 
   /**
-   * Stores outcomes, each with its attempt, and tells the coordinator. Returns false if it has given up the session.
+   * Stores outcomes, each with its attempt, and notifies the coordinator. Returns false if it has given up the session.
    */
   async report(session: string, outcomes: readonly (readonly [string, string])[]): Promise<boolean> {
     const keys = [this.key('fenced'), this.outcomesOf(session)];

@@ -49,6 +49,6 @@ export interface WorkerStatus {
 export interface WorkerDirectory {
   /** By name. */
   list(): WorkerStatus[];
-  /** Asks a worker to finish its calls and leave. Returns false if there is none of that name. */
+  /** Asks a worker to finish its calls and leave. Returns false if no worker has that name. */
   drain(name: string): Promise<boolean>;
 }

@@ -137,7 +137,7 @@ export type Explanation = NamedExecution & {
 /**
  * Explains why an execution is not running, or what state it is in. A pure query whose cost does not grow with the
  * number of waiting executions. `lastFailure` is the previous attempt's failure as the shell recorded it; `rename` maps
- * other executions to names the reader knows; `clockText` is the time of day after so many milliseconds.
+ * other executions to names the reader knows; `clockText` formats the time of day that many milliseconds from now.
  */
 export function explain(
   scheduler: Scheduler,

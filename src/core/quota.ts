@@ -118,7 +118,7 @@ export class Quotas {
   readonly kind = 'quota';
   readonly waiters = new ClassQueue(false);
   readonly byName = new Map<string, Quota>();
-  /** Whether a refusal is an ordinary failure, because whoever asked for the work pauses. */
+  /** Whether a refusal is an ordinary failure, because the caller handles pauses itself. */
   isOff = false;
 
   get isEmpty(): boolean {

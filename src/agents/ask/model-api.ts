@@ -65,7 +65,7 @@ export function modelRequest(
   };
 }
 
-/** The answer in a response. Throws if there is none. */
+/** The answer in a response. Throws if it has no answer. */
 export function modelAnswer(settings: ModelSettings, name: string, response: ModelResponse): Said {
   if (response.status < 200 || response.status > 299) throw modelFailure(name, response);
   const fields = parsed(response.body);

@@ -11,10 +11,10 @@ import { Empty } from '../../ui/empty.tsx';
 import { Icon } from '../../ui/icons.tsx';
 import { setQuery } from '../../ui/route.ts';
 import { useShortcuts } from '../../ui/shortcuts.ts';
+import { usePolled } from '../../ui/use-polled.ts';
 import { BoardIcon } from './board-icon.tsx';
 import { FEATURE_TAG, FEATURE_TEXT, FeatureBar } from './features-page.tsx';
 import { SubtaskPanel } from './subtask-panel.tsx';
-import { usePolled } from './use-polled.ts';
 
 /** The path of a feature on the server. */
 export function featurePath(feature: string): string {

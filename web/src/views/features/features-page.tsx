@@ -3,8 +3,8 @@ import { useEffect } from 'preact/hooks';
 import type { Feature } from '../../api/wire.ts';
 import { hashOf, type Query } from '../../model/route.ts';
 import { Empty } from '../../ui/empty.tsx';
+import { usePolled } from '../../ui/use-polled.ts';
 import { BoardPage } from './board-page.tsx';
-import { usePolled } from './use-polled.ts';
 
 /** All features of the project, or the board of one. */
 export function FeaturesPage({ query }: { query: Query }): JSX.Element {

@@ -1,21 +1,22 @@
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect } from 'preact/hooks';
 import { numberText } from '../../../../src/cli/output/numbers.ts';
 import { spanText } from '../../../../src/core/words.ts';
-import { ApiError, get } from '../../api/http.ts';
 import type { Statistics } from '../../api/wire.ts';
 import type { Query } from '../../model/route.ts';
 import { Empty } from '../../ui/empty.tsx';
+import { usePolled } from '../../ui/use-polled.ts';
 import { Card, Fact } from './card.tsx';
 import { FunctionTable } from './function-table.tsx';
 import { McpServerCard } from './mcp-server-card.tsx';
 import { UseChart } from './use-chart.tsx';
 
-const EVERY_MS = 2000;
-
 /** How much of the machine is in use, over the last ten minutes, against what may be used. */
 export function MachinePage({ query }: { query: Query }): JSX.Element {
-  const [statistics, error] = useStatistics();
+  const [statistics, error] = usePolled<Statistics>('statistics');
+  useEffect(() => {
+    document.title = 'Machine · Volley';
+  }, []);
   return (
     <div class="page">
       {error !== undefined && (
@@ -98,31 +99,4 @@ function Times({ times }: { times: Readonly<Record<string, number>> }): JSX.Elem
       ))}
     </>
   );
-}
-
-function useStatistics(): [Statistics | undefined, ApiError | undefined] {
-  const [statistics, setStatistics] = useState<Statistics>();
-  const [error, setError] = useState<ApiError>();
-  useEffect(() => {
-    document.title = 'Machine · Volley';
-    const stop = new AbortController();
-    let timer = 0;
-    const read = async () => {
-      try {
-        if (!document.hidden) setStatistics(await get<Statistics>('statistics', {}, stop.signal));
-        setError(undefined);
-      } catch (problem) {
-        if (stop.signal.aborted) return;
-        if (!(problem instanceof ApiError)) throw problem;
-        setError(problem);
-      }
-      timer = window.setTimeout(() => void read(), EVERY_MS);
-    };
-    void read();
-    return () => {
-      stop.abort();
-      clearTimeout(timer);
-    };
-  }, []);
-  return [statistics, error];
 }

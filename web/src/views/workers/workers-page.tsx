@@ -1,12 +1,17 @@
 import type { JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
 import { may } from '../../api/session.ts';
+import type { Workers } from '../../api/wire.ts';
 import { Empty } from '../../ui/empty.tsx';
-import { useWorkers } from './use-workers.ts';
+import { usePolled } from '../../ui/use-polled.ts';
 import { WorkerCard } from './worker-card.tsx';
 
 /** The machines of the cluster: who is there, what they offer, and what they hold. */
 export function WorkersPage(): JSX.Element {
-  const [answer, error] = useWorkers();
+  const [answer, error] = usePolled<Workers>('workers');
+  useEffect(() => {
+    document.title = 'Workers · Volley';
+  }, []);
   return (
     <div class="page">
       {error !== undefined && (

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import { ApiError, get } from '../../api/http.ts';
+import { ApiError, get } from '../api/http.ts';
 
 const EVERY_MS = 2000;
 
