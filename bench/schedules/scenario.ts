@@ -48,6 +48,8 @@ export const schedules: Scenario<ScheduleCase> = {
       caseOf('tiled projects', 120, count(24)),
       caseOf('graphs', 100, count(48)),
       caseOf('workflows', 100, count(48)),
+      caseOf('tiled projects', 600, count(12)),
+      caseOf('workflows', 600, count(12)),
     ];
   },
   async measure(contestant, { family, size, count }) {

@@ -9,6 +9,8 @@ const SLICE_SHARE = 0.04;
 const MIN_GAIN_MS = 100;
 /** The shortest pause between two searches, and the pause after a full one: planning takes at most a few percent. */
 const MIN_PAUSE_MS = 50;
+/** A draft takes about a twentieth of this for each execution. */
+const PAUSE_PER_EXECUTION_MS = 0.2;
 const FULL_PAUSE_MS = 1500;
 
 /**
@@ -30,8 +32,10 @@ export class BackgroundPlanner {
     if (now < this.notBefore || !this.scheduler.wantsPlan || this.isSearching) return;
     this.notBefore = now + MIN_PAUSE_MS;
     const draft = this.scheduler.draftPlan(now, MIN_GAIN_MS);
-    if (draft === undefined || draft.search.maxGainMs < MIN_GAIN_MS) return;
-    const { search } = draft;
+    if (draft === undefined) return;
+    const { search, executions } = draft;
+    this.notBefore = now + Math.max(MIN_PAUSE_MS, PAUSE_PER_EXECUTION_MS * executions.length);
+    if (search.maxGainMs < MIN_GAIN_MS) return;
     search.step(Math.ceil(FIRST_SHARE * search.maxEvaluations));
     this.scheduler.adoptPlan(draft);
     this.notBefore = now + FULL_PAUSE_MS;

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { explain } from '../../src/core/explain.ts';
+import { MAX_PLANNED } from '../../src/core/plan.ts';
 import { seededRandom } from '../../src/core/random.ts';
 import { type SimulatedExecution, simulate } from '../../src/core/simulate.ts';
 import { amount } from '../support/depth.ts';
@@ -94,10 +95,10 @@ describe('planned schedules', () => {
     expect(world.scheduler.adoptPlan(draft)).toBe(false);
   });
 
-  it('plans nothing beyond 300 unsettled executions, nor if it is off', () => {
+  it('plans nothing beyond its largest window, nor if it is off', () => {
     const drafts = (count: number) => Array.from({ length: count }, () => ({ estimatedMs: 10 }));
-    expect(heldWorld(drafts(300), {}).scheduler.wantsPlan).toBe(true);
-    expect(heldWorld(drafts(301), {}).scheduler.wantsPlan).toBe(false);
+    expect(heldWorld(drafts(MAX_PLANNED), {}).scheduler.wantsPlan).toBe(true);
+    expect(heldWorld(drafts(MAX_PLANNED + 1), {}).scheduler.wantsPlan).toBe(false);
     const off = new World({ plan: 'off', advancesAlone: false });
     off.submitAll(drafts(10));
     expect(off.scheduler.wantsPlan).toBe(false);
