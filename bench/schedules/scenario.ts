@@ -31,7 +31,9 @@ const MAX_OVER = new Map([
   [60, 0.8],
   [120, 1.5],
 ]);
-/** The spread at which plans must still be no worse than list scheduling on average. */
+/** How often durations are drawn for an instance: single draws differ by more than plans and lists. */
+const DRAWS = 4;
+/** The spread at which plans must still be no worse than list scheduling, on average over all cases. */
 const MODEST_SPREAD = SETTINGS.find(({ sigma }) => sigma === 0.3)!;
 
 export const schedules: Scenario<ScheduleCase> = {
@@ -63,20 +65,24 @@ export const schedules: Scenario<ScheduleCase> = {
     };
     for (const instance of instances.slice(0, 8)) run(instance, 1);
     const figures: Record<string, number> = {};
+    let runs = 0;
     const begin = process.cpuUsage();
     for (const setting of SETTINGS) {
       const { unitMs, sigma } = setting;
       const random = seededRandom(7);
-      const over = instances.map((instance) => {
+      const over = instances.flatMap((instance) => {
         if (sigma === 0) return percentOver(run(instance, unitMs), instance.bound);
-        const real = drawDurations(instance, sigma, unitMs, random);
-        return percentOver(run(instance, unitMs, real), boundOf(instance, real));
+        return Array.from({ length: DRAWS }, () => {
+          const real = drawDurations(instance, sigma, unitMs, random);
+          return percentOver(run(instance, unitMs, real), boundOf(instance, real));
+        });
       });
+      runs += over.length;
       figures[meanOf(setting)] = over.reduce((sum, each) => sum + each, 0) / over.length;
       figures[worstOf(setting)] = Math.max(...over);
     }
     const { user, system } = process.cpuUsage(begin);
-    return { ...figures, cpuMs: (user + system) / 1000 / (SETTINGS.length * instances.length) };
+    return { ...figures, cpuMs: (user + system) / 1000 / runs };
   },
   report(results) {
     const losses = results.map((result) => {
@@ -84,10 +90,10 @@ export const schedules: Scenario<ScheduleCase> = {
       return { figure: slow - result.figure(LIST, meanOf(SETTINGS[0]!)).median, where: result.work.label };
     });
     const goal = `Schedules: in units of 10 s at most ${MAX_LOSS} points longer than in units of 1 ms`;
-    const gains = results.map((result) => {
-      const { median: list } = result.figure(LIST, meanOf(MODEST_SPREAD));
-      return { figure: result.figure(PLAN, meanOf(MODEST_SPREAD)).median - list, where: result.work.label };
-    });
+    const meanOver = (contestant: string) =>
+      results.reduce((sum, { figure }) => sum + figure(contestant, meanOf(MODEST_SPREAD)).median, 0) /
+      results.length;
+    const gain = { figure: meanOver(PLAN) - meanOver(LIST), where: `mean of ${results.length} cases` };
     const ofProjects = [...MAX_OVER].map(([size, most]) => {
       const of = results.filter(({ work }) => work.family === 'projects' && work.size === size);
       const findings = of.flatMap(({ work, figure }) =>
@@ -108,7 +114,7 @@ export const schedules: Scenario<ScheduleCase> = {
       goals: [
         atMost(goal, MAX_LOSS, ' points', losses),
         ...ofProjects,
-        atMost('Schedules: with a spread of 0.3 plans are no longer than lists', 0, ' points', gains),
+        atMost('Schedules: with a spread of 0.3 plans are no longer than lists', 0, ' points', [gain]),
       ],
     };
   },
