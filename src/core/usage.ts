@@ -32,10 +32,12 @@ const MEASURED = [CPU, MEMORY] as const;
 
 /** Old samples fade beyond this number. */
 const RELEVANT_SAMPLES = 512;
-/** Unclaimed needs follow this quantile, … */
+/** Unclaimed needs follow this quantile. */
 const QUANTILE = 0.95;
-/** … and this much more, because the next call may need a bit more than those before. */
-const HEADROOM = 1.1;
+/** The next call may need a bit more memory than those before. */
+const MEMORY_HEADROOM = 1.1;
+/** CPU is rounded to a twentieth of a core: a call that keeps one core busy leaves all of the others. */
+const CPU_STEP = SCALE / 20;
 /** They go down only by more than this factor, so that a queue is not sorted again for nothing. */
 const NOTABLE_DECREASE = 1.25;
 const MAX_USED = 1e6;
@@ -60,8 +62,8 @@ export class UsageModel {
 
   /** Records an attempt. Returns whether unclaimed needs changed. */
   learn({ memoryMb, cpu }: AttemptUsage): boolean {
-    const changedCpu = cpu !== undefined && this.add(CPU, cpu * SCALE, 1);
-    const changedMemory = memoryMb !== undefined && this.add(MEMORY, memoryMb, SCALE);
+    const changedCpu = cpu !== undefined && this.add(CPU, cpu * SCALE);
+    const changedMemory = memoryMb !== undefined && this.add(MEMORY, memoryMb);
     return changedCpu || changedMemory;
   }
 
@@ -85,12 +87,16 @@ export class UsageModel {
     return learned;
   }
 
-  private add(index: (typeof MEASURED)[number], value: number, unit: number): boolean {
+  private add(index: (typeof MEASURED)[number], value: number): boolean {
     this.sketches[index] ??= new Sketch();
     const sketch = this.sketches[index];
     if (sketch.count >= RELEVANT_SAMPLES) sketch.decay();
     sketch.add(Math.max(1, Math.ceil(value)));
-    const claim = Math.ceil(sketch.quantile(QUANTILE) * HEADROOM) * unit;
+    const used = sketch.quantile(QUANTILE);
+    const claim =
+      index === CPU
+        ? Math.max(1, Math.round(used / CPU_STEP)) * CPU_STEP
+        : Math.ceil(used * MEMORY_HEADROOM) * SCALE;
     const before = this.claims[index]!;
     if (claim <= before && claim * NOTABLE_DECREASE >= before) return false;
     this.claims[index] = claim;

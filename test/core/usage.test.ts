@@ -28,11 +28,19 @@ describe('unclaimed needs', () => {
     expect(cpu).toBeLessThan(0.6);
   });
 
+  it('leave one core to each of two calls that kept one busy', () => {
+    const world = worldWith(10_000, 2);
+    for (const cpu of [0.98, 1, 1.01, 1.02]) world.used(TOOL, { cpu });
+    const [one, other] = [submit(world), submit(world)];
+    expect([one.statusName, other.statusName]).toEqual(['running', 'running']);
+    expect(needOf(one).cpu).toBe(1);
+  });
+
   it('are learned only for what is not claimed, and only if that is wanted', () => {
     const world = worldWith(10_000);
     world.used(TOOL, { memoryMb: 500, cpu: 2 });
     expect(needOf(submit(world, { resources: { memoryMb: 50 } })).memoryMb).toBe(50);
-    expect(needOf(submit(world, { resources: { memoryMb: 50 } })).cpu).toBeGreaterThan(2);
+    expect(needOf(submit(world, { resources: { memoryMb: 50 } })).cpu).toBe(2);
     expect(needOf(submit(world, { learnUsage: false }))).toEqual({ cpu: 0.1, memoryMb: 100 });
     expect(needOf(submit(world, { toolName: 'other' }))).toEqual({ cpu: 0.1, memoryMb: 100 });
   });
