@@ -9,7 +9,7 @@ import { LinkedNode } from '../core/graph-node.ts';
 import { NearestNames } from '../core/nearest.ts';
 import { show } from '../core/numbers.ts';
 import { RUN_PROGRAM } from '../core/script-tools.ts';
-import { bytesText, countText } from '../core/words.ts';
+import { bytesText, countText, listText } from '../core/words.ts';
 import { VM_VERSION } from '../script/program-session.ts';
 import { checkProgram } from '../script/program-text.ts';
 import {
@@ -346,8 +346,15 @@ function problemOf(
 ): VolleyError {
   const [{ error }] = problems as [(typeof problems)[number]];
   if (total === 1) return error;
-  const texts = problems.map(({ place, error: { message } }) => `${place}: ${message}`);
-  const more = problems.length - MAX_SHOWN;
+  const places = new Map<string, string[]>();
+  for (const { place, error: each } of problems) {
+    const same = places.get(each.message) ?? [];
+    if (same.push(place) === 1) places.set(each.message, same);
+  }
+  const texts = [...places].map(
+    ([message, same]) => `${listText(same.slice(0, MAX_SHOWN), same.length)}: ${message}`,
+  );
+  const more = texts.length - MAX_SHOWN;
   return new VolleyError(
     error.code,
     `${problems.length} of ${countText(total, 'task')} cannot be added, so none were added. ${texts.slice(0, MAX_SHOWN).join(' ')}${more > 0 ? ` And ${more} more.` : ''}`,

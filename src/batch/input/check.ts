@@ -16,6 +16,59 @@ const MAX_SHOWN = 5;
 /** How many problems the details of the error list. */
 const MAX_REPORTED = 100;
 
+/** The fields that other names stand for, the likeliest first. A name is replaced only if the schema has one of them. */
+export const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
+  tool: ['function', 'names'],
+  tool_name: ['function', 'names'],
+  function: ['names'],
+  function_name: ['function', 'names'],
+  functions: ['names'],
+  tools: ['names'],
+  name: ['names'],
+  params: ['args'],
+  parameters: ['params', 'args'],
+  arguments: ['params', 'args'],
+  args: ['params'],
+  input: ['params', 'args'],
+  tool_args: ['params', 'args'],
+  tool_input: ['params', 'args'],
+  depends: ['depends_on'],
+  deps: ['depends_on'],
+  dependencies: ['depends_on'],
+  retries: ['max_retries'],
+  concurrency: ['max_concurrent'],
+  max_concurrency: ['max_concurrent'],
+  max_parallel: ['max_concurrent'],
+  parallelism: ['max_concurrent'],
+  timeout_s: ['timeout'],
+  timeout_sec: ['timeout'],
+  timeout_seconds: ['timeout'],
+  wait_seconds: ['wait'],
+  task_id: ['id', 'ids'],
+  id: ['ids'],
+  task_ids: ['ids'],
+  tasks: ['ids'],
+  batch_name: ['batch'],
+  batch_id: ['batch'],
+  calls: ['tasks'],
+  status: ['filter_status'],
+  statuses: ['filter_status', 'status'],
+  filter_status: ['status'],
+  path: ['output_file'],
+  file: ['output_file'],
+  file_path: ['output_file'],
+  output_path: ['output_file'],
+  details: ['detailed'],
+  verbose: ['detailed'],
+  query: ['search'],
+  keywords: ['search'],
+  program: ['code'],
+  script: ['code'],
+  foreach: ['for_each'],
+  if: ['when'],
+  condition: ['when'],
+};
+
 /** Validates the arguments of an action. The error names every invalid field. */
 export function checkInput<S extends z.ZodType>(schema: S, action: string, given: unknown): z.output<S> {
   const result = schema.safeParse(given);
@@ -95,7 +148,7 @@ function unknownFields({ keys, path }: Issue & { keys: string[] }, schema: z.Zod
   const known = Object.keys(outlineAt(schema, path)?.properties ?? {});
   const where = path.length === 0 ? '' : ` in ${placeText(path)}`;
   const texts = keys.slice(0, MAX_SHOWN).map((key) => {
-    const near = nearest(key, known);
+    const near = SYNONYMS[key]?.find((name) => known.includes(name)) ?? nearest(key, known);
     return `${show(key)}${near === undefined ? '' : ` (did you mean "${near}"?)`}`;
   });
   return `unknown field ${listText(texts, keys.length)}${where}; known fields: ${known.join(', ')}`;

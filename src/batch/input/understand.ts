@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { parseExactJson } from '../../core/json-numbers.ts';
 import { show } from '../../core/numbers.ts';
 import { snakeCase } from '../../core/words.ts';
-import { checkInput } from './check.ts';
+import { checkInput, SYNONYMS } from './check.ts';
 import { DEFAULT_WAIT_SECONDS } from './fields.ts';
 
 /** Arguments in the form that a schema asks for, and how they differ from what was given. */
@@ -11,59 +11,6 @@ interface Understood {
   /** Such as `tasks[].tool → function`. */
   readonly notes: readonly string[];
 }
-
-/** The fields that other names stand for, the likeliest first. A name is replaced only if the schema has one of them. */
-const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
-  tool: ['function', 'names'],
-  tool_name: ['function', 'names'],
-  function: ['names'],
-  function_name: ['function', 'names'],
-  functions: ['names'],
-  tools: ['names'],
-  name: ['names'],
-  params: ['args'],
-  parameters: ['params', 'args'],
-  arguments: ['params', 'args'],
-  args: ['params'],
-  input: ['params', 'args'],
-  tool_args: ['params', 'args'],
-  tool_input: ['params', 'args'],
-  depends: ['depends_on'],
-  deps: ['depends_on'],
-  dependencies: ['depends_on'],
-  retries: ['max_retries'],
-  concurrency: ['max_concurrent'],
-  max_concurrency: ['max_concurrent'],
-  max_parallel: ['max_concurrent'],
-  parallelism: ['max_concurrent'],
-  timeout_s: ['timeout'],
-  timeout_sec: ['timeout'],
-  timeout_seconds: ['timeout'],
-  wait_seconds: ['wait'],
-  task_id: ['id', 'ids'],
-  id: ['ids'],
-  task_ids: ['ids'],
-  tasks: ['ids'],
-  batch_name: ['batch'],
-  batch_id: ['batch'],
-  calls: ['tasks'],
-  status: ['filter_status'],
-  statuses: ['filter_status', 'status'],
-  filter_status: ['status'],
-  path: ['output_file'],
-  file: ['output_file'],
-  file_path: ['output_file'],
-  output_path: ['output_file'],
-  details: ['detailed'],
-  verbose: ['detailed'],
-  query: ['search'],
-  keywords: ['search'],
-  program: ['code'],
-  script: ['code'],
-  foreach: ['for_each'],
-  if: ['when'],
-  condition: ['when'],
-};
 
 /** The same in another unit. */
 const MILLISECONDS: Readonly<Record<string, string>> = { timeout_ms: 'timeout', wait_ms: 'wait' };
