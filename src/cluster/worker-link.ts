@@ -194,7 +194,7 @@ export class WorkerLink {
 
   private async writeNote() {
     const { name, offer } = this.options;
-    const note = this.protocol.nextNote(this.waiting);
+    const note = this.protocol.nextNote(this.waiting, performance.now());
     const { session, epoch } = note;
     const [signedNote, signedOffer] = [note, offer].map((content) =>
       JSON.stringify(this.sign('note', '', JSON.stringify(content))),

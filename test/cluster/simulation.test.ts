@@ -99,9 +99,9 @@ describe('the simulation finds', () => {
     },
     'a worker that leaves while an attempt may be on its way': {
       worker: class extends WorkerProtocol<Outcome> {
-        override nextNote(waiting: readonly string[]): WorkerNote {
+        override nextNote(waiting: readonly string[], now: number): WorkerNote {
           this.leaveIfDrained();
-          return super.nextNote(waiting);
+          return super.nextNote(waiting, now);
         }
       },
     },

@@ -60,6 +60,7 @@ export class CoordinatorProtocol<O, N extends WorkerNote = WorkerNote> {
   private readonly fenced = new Set<string>();
   protected commands: CoordinatorCommand<O, N>[] = [];
   private observedAt = Number.NEGATIVE_INFINITY;
+  private isReconnected = false;
   private isDeposed = false;
   /** Whether work of an earlier coordinator can no longer run anywhere. */
   private isAlone = false;
@@ -136,17 +137,20 @@ export class CoordinatorProtocol<O, N extends WorkerNote = WorkerNote> {
       this.depose(newestEpoch);
       return;
     }
-    // While the registry could not be read, silence says nothing about the workers.
-    if (now - this.observedAt > 3 * this.times.beatMs)
+    // While the registry could not be read, silence says nothing about the workers. Nor does it after a crash of the
+    // server, which may have acknowledged heartbeats and lost them.
+    if (this.isReconnected || now - this.observedAt > 3 * this.times.beatMs)
       for (const session of this.sessions.values()) session.heardAt = now;
+    this.isReconnected = false;
     this.observedAt = now;
     for (const registered of notes) this.heard(registered, now);
     this.isAlone ||= this.earlierWorkIsOver(now);
     for (const [id, session] of this.sessions) this.look(id, session, now);
   }
 
-  /** Asks for an inspection of every session, after a connection was interrupted. */
+  /** Handles that the connection was interrupted, before anything that is read over the new one. */
   reconnected(): void {
+    this.isReconnected = true;
     for (const session of this.sessions.values()) session.inspectedAt = Number.NEGATIVE_INFINITY;
   }
 
@@ -218,7 +222,9 @@ export class CoordinatorProtocol<O, N extends WorkerNote = WorkerNote> {
     const known = this.sessions.get(id);
     if (known === undefined) {
       const inspectedAt = Number.NEGATIVE_INFINITY;
-      this.sessions.set(id, { note, state: 'joining', heardAt: now - ageMs, inspectedAt, keys: new Set() });
+      // The server may have lost later heartbeats in a crash just now.
+      const heardAt = now - Math.max(0, ageMs - this.times.forgottenMs - 2 * this.times.beatMs);
+      this.sessions.set(id, { note, state: 'joining', heardAt, inspectedAt, keys: new Set() });
     } else if (note.beat > known.note.beat) {
       known.note = note;
       known.heardAt = now;

@@ -58,10 +58,7 @@ export interface Inspection<O, N extends WorkerNote = WorkerNote> {
   readonly outcomes: readonly StoredOutcome<O>[];
 }
 
-/**
- * Times of the protocol. The worker gives up before the coordinator does: it counts from an earlier moment, and it allows
- * for heartbeats that the server has acknowledged and then forgotten.
- */
+/** Times of the protocol. The worker gives up before the coordinator does, because it counts from an earlier moment. */
 export interface ProtocolTimes {
   /** Between two heartbeats, and between two looks at the registry. */
   readonly beatMs: number;

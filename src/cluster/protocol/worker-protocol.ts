@@ -38,6 +38,7 @@ export class WorkerProtocol<O> {
   private readonly outcomes = new Map<string, O>();
   private readonly cancelled = new Set<string>();
   private commands: WorkerCommand[] = [];
+  /** Infinite until the first heartbeat of the session: nobody knows it before. */
   private leaseEndsAt = Number.POSITIVE_INFINITY;
 
   constructor(
@@ -59,7 +60,9 @@ export class WorkerProtocol<O> {
   }
 
   /** The note for the next heartbeat, with the attempts that wait for room. Only one heartbeat may be under way. */
-  nextNote(waiting: readonly string[]): WorkerNote {
+  nextNote(waiting: readonly string[], now: number): WorkerNote {
+    // Its answer may never come, but the coordinator may have seen it.
+    this.leaseEndsAt = Math.min(this.leaseEndsAt, now + this.times.leaseMs);
     if (!this.hasCoordinator) this.leaveIfDrained();
     const { name, session, epoch, isDraining, isGone } = this;
     const held = [...this.held.keys()];
@@ -82,7 +85,7 @@ export class WorkerProtocol<O> {
     if (isFenced) {
       if (!this.leaveIfDrained()) this.rejoin(newSession);
     } else {
-      this.leaseEndsAt = sentAt + this.times.leaseMs - this.times.forgottenMs;
+      this.leaseEndsAt = sentAt + this.times.leaseMs;
     }
     this.saw(epoch);
   }

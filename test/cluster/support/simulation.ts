@@ -79,6 +79,9 @@ interface Party {
   generation: number;
   isCut: boolean;
   pausedUntil: number;
+  /** How many crashes of the server it has noticed, by a new connection. */
+  crashesSeen: number;
+  reconnected?: () => void;
 }
 
 interface TaskState {
@@ -119,6 +122,7 @@ export class ClusterSimulation {
     outcomes: new Map(),
   };
   private serverDownUntil = 0;
+  crashes = 0;
   /** The store: what survives a coordinator. Only the newest epoch may write. */
   private readonly tasks: TaskState[] = [];
   private storeEpoch = 0;
@@ -223,7 +227,14 @@ export class ClusterSimulation {
         this.after(50 + this.random() * 500, send);
         return;
       }
-      this.deliver(party, generation, () => reply(value));
+      const { crashes } = this;
+      this.deliver(party, generation, () => {
+        if (crashes > party.crashesSeen) {
+          party.crashesSeen = crashes;
+          party.reconnected?.();
+        }
+        reply(value);
+      });
     };
     this.after(this.latency(), send);
   }
@@ -426,6 +437,7 @@ export class ClusterSimulation {
   /** The server goes down. Some crashes lose what it wrote in its last moments. */
   private crashServer(): void {
     const down = () => {
+      this.crashes++;
       this.serverDownUntil = this.isHealed ? 0 : this.now + this.random() * 4000;
     };
     if (this.random() < 0.3) {
@@ -456,7 +468,7 @@ export class ClusterSimulation {
 }
 
 class SimulatedWorker {
-  readonly party: Party = { generation: 0, isCut: false, pausedUntil: 0 };
+  readonly party: Party = { generation: 0, isCut: false, pausedUntil: 0, crashesSeen: 0 };
   readonly running = new Map<string, Run>();
   private machine!: WorkerProtocol<Outcome>;
   private isUp = false;
@@ -539,7 +551,10 @@ class SimulatedWorker {
   private sendBeat(): void {
     const { machine, world, party } = this;
     const isLong = ([, { since }]: [string, { since: number }]) => since + WAITING_MS < world.now;
-    const note = machine.nextNote([...this.waiting].filter(isLong).map(([key]) => key));
+    const note = machine.nextNote(
+      [...this.waiting].filter(isLong).map(([key]) => key),
+      world.now,
+    );
     const sentAt = world.now;
     const { generation } = party;
     world.ask(
@@ -709,7 +724,13 @@ class SimulatedWorker {
 }
 
 class SimulatedCoordinator {
-  readonly party: Party = { generation: 0, isCut: false, pausedUntil: 0 };
+  readonly party: Party = {
+    generation: 0,
+    isCut: false,
+    pausedUntil: 0,
+    crashesSeen: 0,
+    reconnected: () => this.machine?.reconnected(),
+  };
   private machine: CoordinatorProtocol<Outcome> | undefined;
   private isUp = false;
   /** The session of each attempt that has not ended. */
@@ -725,6 +746,7 @@ class SimulatedCoordinator {
 
   start(): void {
     this.isUp = true;
+    this.party.crashesSeen = this.world.crashes;
     const life = `${this.name}.${++this.lives}`;
     this.acquire(life);
   }
