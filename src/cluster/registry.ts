@@ -65,11 +65,12 @@ if tonumber(ARGV[4]) > epoch then
   redis.call('SET', KEYS[1], ARGV[4])
   redis.call('DEL', KEYS[2])
 end
-if redis.call('ZSCORE', KEYS[6], ARGV[1]) then return {epoch, 1, 0, now} end
+local coordinator = redis.call('EXISTS', KEYS[2])
+if redis.call('ZSCORE', KEYS[6], ARGV[1]) then return {epoch, 1, 0, now, coordinator} end
 redis.call('HSET', KEYS[3], ARGV[1], ARGV[2])
 redis.call('HSET', KEYS[4], ARGV[1], string.format('%d', now))
 redis.call('HSET', KEYS[5], ARGV[1], ARGV[3])
-return {epoch, 0, redis.call('SISMEMBER', KEYS[7], ARGV[5]), now}`,
+return {epoch, 0, redis.call('SISMEMBER', KEYS[7], ARGV[5]), now, coordinator}`,
   },
   /** KEYS: fenced, outcomes. ARGV: session, inbox, then keys and outcomes. What is stored is also published. */
   clusterReport: {
@@ -206,8 +207,14 @@ export class ClusterRegistry {
     const names = ['epoch', 'holder', 'notes', 'heard', 'offers', 'fenced', 'drain'];
     const keys = names.map((key) => this.key(key));
     const reply = (await this.redis.clusterBeat(...keys, session, note, offer, epoch, name)) as number[];
-    const [newest = 0, isFenced, isDraining, serverNow = 0] = reply;
-    return { epoch: newest, isFenced: isFenced === 1, isDraining: isDraining === 1, serverNow };
+    const [newest = 0, isFenced, isDraining, serverNow = 0, hasCoordinator] = reply;
+    return {
+      epoch: newest,
+      isFenced: isFenced === 1,
+      isDraining: isDraining === 1,
+      hasCoordinator: hasCoordinator === 1,
+      serverNow,
+    };
   }
 
   /**

@@ -171,18 +171,16 @@ export class WorkerLink {
   private async beat(): Promise<void> {
     const { protocol, options } = this;
     const { name } = options;
-    if (protocol.isDraining && protocol.open === 0) protocol.isGone = true;
     const sentAt = performance.now();
     try {
-      const { note, reply } = await this.writeNote();
-      const { session } = note;
+      const { session, reply } = await this.writeNote();
       this.serverNow = reply.serverNow;
       const before = protocol.epoch;
       protocol.tick(performance.now(), newSession(name));
       protocol.renewed(session, reply, sentAt, newSession(name));
       if (before !== protocol.epoch) this.host.notify('A coordinator is running.');
       this.obey();
-      if (note.isGone && session === protocol.session) {
+      if (protocol.isGone) {
         await this.close();
         this.host.gone();
         return;
@@ -190,18 +188,19 @@ export class WorkerLink {
     } catch {
       // The connection broke in the middle. The next heartbeat follows.
     }
-    if (!this.isClosed) this.timers[1] = setTimeout(() => void this.beat(), this.times.beatMs);
+    const pauseMs = protocol.isDraining ? this.times.beatMs / 4 : this.times.beatMs;
+    if (!this.isClosed) this.timers[1] = setTimeout(() => void this.beat(), pauseMs);
   }
 
   private async writeNote() {
     const { name, offer } = this.options;
-    const note = this.protocol.nextNote(this.waiting);
+    const note = this.protocol.nextNote(this.waiting, performance.now());
     const { session, epoch } = note;
     const [signedNote, signedOffer] = [note, offer].map((content) =>
       JSON.stringify(this.sign('note', '', JSON.stringify(content))),
     );
     const reply = await this.registry.beat({ session, name, epoch }, signedNote!, signedOffer!);
-    return { note, reply };
+    return { session, reply };
   }
 
   private heard(text: string): void {

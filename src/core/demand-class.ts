@@ -3,6 +3,7 @@ import type { Execution } from './execution.ts';
 import type { Group } from './group.ts';
 import { IndexedHeap } from './heap.ts';
 import { type Labels, sameLabels } from './labels.ts';
+import type { Shape } from './placement.ts';
 import { ReadyQueue } from './ready-queue.ts';
 import type { ToolState } from './tool.ts';
 
@@ -18,6 +19,8 @@ export class DemandClass {
   /** The queue it is in, free or blocked, and its index there. */
   standsIn: ClassQueue | undefined;
   place = -1;
+  /** What it needs of workers, if there are any. */
+  shape: Shape | undefined = undefined;
   unsettled = 0;
   /** The number of unsettled executions with a caller's estimate, and the sum of those estimates. */
   estimated = 0;

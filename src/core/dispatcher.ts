@@ -4,7 +4,7 @@ import { ClassQueue, type DemandClass } from './demand-class.ts';
 import type { Execution } from './execution.ts';
 import type { Group } from './group.ts';
 import type { LockHolder } from './locks.ts';
-import type { WorkerPlacement } from './placement.ts';
+import type { PlacedWorker, WorkerPlacement } from './placement.ts';
 import type { Plan } from './plan.ts';
 import { PROBE_MS, type Quota, Quotas } from './quota.ts';
 import type { RateLimit } from './rate.ts';
@@ -36,7 +36,7 @@ export type Obstacle =
  *
  * Classes that may fit are tried in the order of the {@link Contest}. A reservation does not change that order: it only
  * keeps out executions of a later rank that would delay the reserved one. One that by estimate ends before the reserved
- * one can start does not.
+ * one can start does not. With workers, the reservation is for one of them, and the others take what they can.
  */
 export class Dispatcher {
   readonly room: Room;
@@ -50,6 +50,8 @@ export class Dispatcher {
   structure = 0;
   /** The execution that resources are reserved for. */
   reserved: Execution | undefined;
+  /** The worker on which room is reserved for it, if there are workers. */
+  private reservedOn: PlacedWorker | undefined;
   /** How things stand by estimate when the reserved execution can start; computed on demand. */
   private forecast: Forecast | undefined;
   readonly contest = new Contest();
@@ -113,6 +115,7 @@ export class Dispatcher {
     if (this.resuming.length > 1) this.resumeBehindFirst(resume);
     if (this.isPaused) return;
     if (!this.quotas.isEmpty) this.dropPausedReservation(now);
+    if (this.placement !== undefined) this.reserveForLongWaiting(this.placement, now);
     if (this.plan !== undefined) {
       this.dispatchPlanned(this.plan, now, start);
       return;
@@ -130,9 +133,9 @@ export class Dispatcher {
         const waiters = waitersOf(obstacle, demand);
         this.contest.keepOut(demand, waiters);
         if (obstacle.kind === 'rate') this.timers.set(obstacle, obstacle.allowedAt(now));
-        else if (obstacle.kind !== 'placement' && obstacle.kind !== 'quota')
+        else if (obstacle.kind !== 'quota')
           this.considerReservation(
-            longestWaiting(execution, waiters, this.resources, now - this.reserveAfterMs),
+            longestWaiting(execution, waiters, this.room, now - this.reserveAfterMs),
             now,
           );
         continue;
@@ -165,6 +168,7 @@ export class Dispatcher {
   /** Releases an execution's resources and wakes the classes that were short of them. */
   release(execution: Execution): void {
     const { tool, group, conflicts } = execution.demand;
+    const { placement } = this;
     const needs = execution.heldNeeds;
     this.room.vacate(execution);
     this.forecast = undefined;
@@ -176,7 +180,8 @@ export class Dispatcher {
     this.contest.wake(tool.waiters);
     this.contest.wake(group.waiters);
     this.contest.wake(this.quotas.waiters);
-    if (this.placement !== undefined) this.contest.wake(this.placement.waiters);
+    if (placement !== undefined)
+      for (const waiters of placement.waitersFor(execution.worker)) this.contest.wake(waiters);
     this.contest.wake(this.reservation.waiters);
   }
 
@@ -213,8 +218,21 @@ export class Dispatcher {
   wakeAll(): void {
     this.structureChanged();
     this.contest.wakeAllShort();
-    if (this.placement !== undefined) this.contest.wake(this.placement.waiters);
+    if (this.placement !== undefined)
+      for (const waiters of this.placement.waitersFor()) this.contest.wake(waiters);
     if (this.reserved !== undefined) this.dropReservation();
+  }
+
+  /** Reconsiders what waits for workers after one joined, drains or left, or lets more executions wait on it. */
+  workersChanged(): void {
+    const { placement, reservedOn } = this;
+    this.structureChanged();
+    for (const waiters of placement!.waitersFor()) this.contest.wake(waiters);
+    // What was gathered on a worker is kept, unless it cannot be used any more.
+    const isKept = reservedOn !== undefined && placement!.workers.get(reservedOn.id) === reservedOn;
+    if (this.reserved === undefined) return;
+    if (isKept && !reservedOn.isDraining) this.holdersChanged();
+    else this.dropReservation();
   }
 
   /**
@@ -267,6 +285,7 @@ export class Dispatcher {
   changeNeeds(demand: DemandClass, needs: ResourceVector): void {
     for (const holder of this.holders) if (holder.demand === demand) holder.keepHeld();
     demand.needs = needs;
+    demand.shape = undefined;
     if (demand.standsIn !== undefined && demand.standsIn !== this.contest.free) this.contest.readmit(demand);
     if (this.reserved?.demand === demand) this.dropReservation();
     this.holdersChanged();
@@ -300,8 +319,24 @@ export class Dispatcher {
     const { reserved } = this;
     if (reserved === undefined || this.goesBeforeReserved(execution)) return undefined;
     const { demand } = execution;
-    if (!this.couldDelayReserved(demand) || this.isBackfill(execution, now)) return undefined;
-    return this.reservation;
+    if (this.couldDelayReserved(demand) && !this.isBackfill(execution, now)) return this.reservation;
+    const keptFrom = this.workerKeptFrom(execution, now);
+    return keptFrom === undefined || this.placement!.fits(demand, keptFrom) ? undefined : this.reservation;
+  }
+
+  /** The worker on which an execution could delay the reserved one, so that it must be placed on another. */
+  private workerKeptFrom(execution: Execution, now: number): PlacedWorker | undefined {
+    const { reserved, reservedOn } = this;
+    if (reserved === undefined || reservedOn === undefined || this.goesBeforeReserved(execution))
+      return undefined;
+    const { needs } = execution.demand;
+    const others = reserved.demand.needs;
+    if (!overflows(needs, others, reservedOn.used, (index) => reservedOn.limitOf(index))) return undefined;
+    const forecast = this.forecastFor(reserved);
+    if (forecast === undefined) return reservedOn;
+    if (execution.isEstimateKnown && now + execution.expectedMs <= forecast.at) return undefined;
+    const isFree = !overflows(needs, others, forecast.used, (index) => reservedOn.limitOf(index));
+    return isFree ? undefined : reservedOn;
   }
 
   /** Whether starting or resuming one of the class could delay the reserved execution, whatever the estimates. */
@@ -333,11 +368,20 @@ export class Dispatcher {
   private isBackfill(execution: Execution, now: number): boolean {
     const reserved = this.reserved!;
     const { demand } = execution;
-    if (reserved.room === 'lent' || this.holders.length > MAX_HOLDERS || sharesRate(demand, reserved.demand))
-      return false;
-    this.forecast ??= forecastStart(reserved, this.room);
-    const endsInTime = execution.isEstimateKnown && now + execution.expectedMs <= this.forecast.at;
-    return endsInTime || !couldDelay(demand, reserved.demand, this.resources, this.forecast);
+    if (sharesRate(demand, reserved.demand)) return false;
+    const forecast = this.forecastFor(reserved);
+    if (forecast === undefined) return false;
+    const endsInTime = execution.isEstimateKnown && now + execution.expectedMs <= forecast.at;
+    if (endsInTime) return true;
+    if (this.reservedOn === undefined) return !couldDelay(demand, reserved.demand, this.resources, forecast);
+    return !competes(demand, reserved.demand, forecast);
+  }
+
+  /** Undefined if it cannot be predicted when the reserved execution can start. */
+  private forecastFor(reserved: Execution): Forecast | undefined {
+    if (reserved.room === 'lent') return undefined;
+    this.forecast ??= forecastStart(reserved, this.room, this.reservedOn);
+    return this.forecast;
   }
 
   /** Whether the reserved execution fits and goes before the first of the others. */
@@ -368,7 +412,7 @@ export class Dispatcher {
     dequeue(execution);
     this.reorder(demand);
     this.quotas.choose(execution, now);
-    this.room.occupy(execution);
+    this.room.occupy(execution, this.workerKeptFrom(execution, now));
     if (!this.quotas.isEmpty) this.watchProbe(execution, now);
     demand.tool.rate?.record(now);
     demand.group.rate?.record(now);
@@ -386,6 +430,8 @@ export class Dispatcher {
     const { resuming } = this;
     for (let at = 1; at < resuming.length && at < MAX_RESUMING; at++) {
       const execution = resuming[at]!;
+      const { reservedOn } = this;
+      if (reservedOn !== undefined && reservedOn === this.placement!.workerOf(execution)) continue;
       if (this.couldDelayReserved(execution.demand) || !this.room.mayResume(execution)) continue;
       this.room.occupy(execution);
       this.structureChanged();
@@ -414,20 +460,40 @@ export class Dispatcher {
     if (this.reserved !== undefined && !this.goesBeforeReserved(execution)) return;
     if (execution === this.reserved) return;
     if (!this.quotas.isEmpty && !this.quotas.isOpen(execution.demand, now)) return;
-    if (mayReserve(execution, this.resources, now - this.reserveAfterMs)) this.reserve(execution);
+    if (mayReserve(execution, this.room, now - this.reserveAfterMs)) this.reserve(execution);
+  }
+
+  /** What waits for workers is not looked at again before it fits, so it is considered for a reservation here. */
+  private reserveForLongWaiting(placement: WorkerPlacement, now: number): void {
+    const since = now - this.reserveAfterMs;
+    for (const waiters of placement.waitersFor()) {
+      if (!waiters.mayHoldSince(since)) continue;
+      this.considerReservation(longestWaiting(waiters.peek()!.head!, waiters, this.room, since), now);
+    }
   }
 
   private reserve(execution: Execution): void {
     if (this.reserved !== undefined) this.dropReservation();
     this.reserved = execution;
+    this.reservedOn = this.workerToReserve(execution);
     this.forecast = undefined;
     this.resources.locks.reservedFor = execution;
     this.resources.locks.isReservedToResume = execution.room === 'lent';
   }
 
+  private workerToReserve(execution: Execution): PlacedWorker | undefined {
+    const { placement, room } = this;
+    if (execution.room === 'lent') return placement?.workerOf(execution);
+    return placement?.bestToReserve(
+      execution,
+      (worker) => forecastStart(execution, room, worker)?.at ?? Number.POSITIVE_INFINITY,
+    );
+  }
+
   private dropReservation(): void {
     const execution = this.reserved!;
     this.reserved = undefined;
+    this.reservedOn = undefined;
     this.resources.locks.reservedFor = undefined;
     if (execution.claims !== undefined) this.resources.locks.promoteNext(execution);
     this.contest.wake(this.reservation.waiters);
@@ -444,17 +510,19 @@ export class Dispatcher {
 
 /** The queue in which a class waits for the obstacle to go away. */
 function waitersOf(obstacle: Obstacle, demand: DemandClass): ClassQueue {
-  return obstacle.kind === 'resource' ? obstacle.waitersLike(demand) : obstacle.waiters;
+  const hasQueues = obstacle.kind === 'resource' || obstacle.kind === 'placement';
+  return hasQueues ? obstacle.waitersLike(demand) : obstacle.waiters;
 }
 
 /** The most blocked classes inspected to find one that waited long. */
 const MAX_INSPECTED = 64;
 
 /** Whether an execution has waited at least since the given time and could use a reservation. */
-function mayReserve(execution: Execution, { limits }: ResourceAccounts, since: number): boolean {
+function mayReserve(execution: Execution, { resources, placement }: Room, since: number): boolean {
   if (execution.since > since) return false;
   const { needs, group } = execution.demand;
-  if (group.isPaused || needs.some((need, index) => need > limits[index]!)) return false;
+  if (group.isPaused || needs.some((need, index) => need > resources.limits[index]!)) return false;
+  if (placement?.isPossible(execution.demand) === false) return false;
   return !wouldPass(execution);
 }
 
@@ -462,25 +530,20 @@ function mayReserve(execution: Execution, { limits }: ResourceAccounts, since: n
  * Chooses the execution to reserve for among those with the same obstacle: the given one, or the most urgent one that
  * qualifies if it does not. Otherwise a new arrival, or one that can never fit, would hide all others.
  */
-function longestWaiting(
-  execution: Execution,
-  waiters: ClassQueue,
-  resources: ResourceAccounts,
-  since: number,
-): Execution {
-  if (!waiters.mayHoldSince(since) || mayReserve(execution, resources, since)) return execution;
+function longestWaiting(execution: Execution, waiters: ClassQueue, room: Room, since: number): Execution {
+  if (!waiters.mayHoldSince(since) || mayReserve(execution, room, since)) return execution;
   let best: Execution | undefined;
   let inspected = 0;
   for (const { head } of waiters) {
     if (++inspected > MAX_INSPECTED) break;
     const isBetter = best === undefined || goesBefore(head!, best);
-    if (isBetter && mayReserve(head!, resources, since)) best = head;
+    if (isBetter && mayReserve(head!, room, since)) best = head;
   }
   if (inspected <= MAX_INSPECTED) waiters.noteWaits();
   return best ?? execution;
 }
 
-/** What is in use, and how many of a class's tool and group run. */
+/** What is in use, on the worker of a reservation if there are workers, and how many of a class's tool and group run. */
 interface Usage {
   readonly used: readonly number[];
   readonly ofTool: number;
@@ -495,30 +558,41 @@ interface Forecast extends Usage {
 /**
  * Predicts when an execution can start: running ones end in the order of their estimated ends until it fits. The order
  * does not depend on the current time, so nothing that starts later than an overdue end can push the start further
- * away. That bounds the delay, however wrong the estimates are.
+ * away. That bounds the delay, however wrong the estimates are. If it is to start on a worker, only what runs there
+ * holds resources that it needs. Undefined if too many run to be inspected.
  */
-function forecastStart(execution: Execution, { holders, resources }: Room): Forecast {
-  const { needs, tool, group } = execution.demand;
-  const { limits } = resources;
-  const used = [...resources.used];
+function forecastStart(execution: Execution, room: Room, on: PlacedWorker | undefined): Forecast | undefined {
+  const { demand, claims } = execution;
+  const { needs, tool, group } = demand;
+  const { limits } = room.resources;
+  // What runs elsewhere matters only if it can exclude the execution otherwise.
+  const isFree =
+    claims === undefined &&
+    demand.conflicts.length + tool.conflictedBy === 0 &&
+    tool.maxConcurrency + group.maxConcurrency === Number.POSITIVE_INFINITY;
+  const holders = on !== undefined && isFree ? [...on.holders] : room.holders;
+  if (holders.length > MAX_HOLDERS) return undefined;
+  const used = on === undefined ? [...room.resources.used] : needs.map((_, index) => on.usedOf(index));
   let ofTool = tool.running;
   let ofGroup = group.running;
   let excluding = 0;
   for (const holder of holders) if (excludes(holder, execution)) excluding++;
+  const limitOf = (index: number) => (on === undefined ? limits[index]! : on.limitOf(index));
   const fits = () =>
     excluding === 0 &&
     ofTool < tool.maxConcurrency &&
     ofGroup < group.maxConcurrency &&
-    needs.every((need, index) => need === 0 || used[index]! + need <= limits[index]!);
+    needs.every((need, index) => need === 0 || used[index]! + need <= limitOf(index));
   let at = Number.NEGATIVE_INFINITY;
   let isKnown = true;
   const ends = [...holders].sort((a, b) => expectedEnd(a) - expectedEnd(b) || a.seq - b.seq);
   for (const holder of ends) {
     if (expectedEnd(holder) > at && fits()) break;
-    const { demand, heldNeeds } = holder;
-    for (let index = 0; index < heldNeeds.length; index++) used[index]! -= heldNeeds[index]!;
-    if (demand.tool === tool) ofTool--;
-    if (demand.group === group) ofGroup--;
+    const { demand: held, heldNeeds, worker } = holder;
+    if (on === undefined || worker === on.id)
+      for (let index = 0; index < used.length; index++) used[index]! -= heldNeeds[index] ?? 0;
+    if (held.tool === tool) ofTool--;
+    if (held.group === group) ofGroup--;
     if (excludes(holder, execution)) excluding--;
     at = expectedEnd(holder);
     // A stopped attempt, and one of unknown duration, may end at any time.
@@ -549,15 +623,33 @@ function couldDelay(
   demand: DemandClass,
   other: DemandClass,
   { limits }: ResourceAccounts,
-  { used, ofTool, ofGroup }: Usage,
+  usage: Usage,
 ): boolean {
-  const { needs, tool, group } = demand;
+  return (
+    overflows(demand.needs, other.needs, usage.used, (index) => limits[index]!) ||
+    competes(demand, other, usage)
+  );
+}
+
+/** Whether both do not fit at once while this much is in use. */
+function overflows(
+  needs: ResourceVector,
+  others: ResourceVector,
+  used: readonly number[],
+  limitOf: (index: number) => number,
+): boolean {
   for (let index = 0; index < needs.length; index++) {
     const own = needs[index]!;
     // The other one may end with an earlier resource.
-    const kept = other.needs[index] ?? 0;
-    if (own > 0 && kept > 0 && used[index]! + own + kept > limits[index]!) return true;
+    const kept = others[index] ?? 0;
+    if (own > 0 && kept > 0 && (used[index] ?? 0) + own + kept > limitOf(index)) return true;
   }
+  return false;
+}
+
+/** Whether both need the same slot of a tool or group, or exclude each other. */
+function competes(demand: DemandClass, other: DemandClass, { ofTool, ofGroup }: Usage): boolean {
+  const { tool, group } = demand;
   if (tool === other.tool && ofTool + 2 > tool.maxConcurrency) return true;
   if (group === other.group && ofGroup + 2 > group.maxConcurrency) return true;
   return conflict(demand, other);
@@ -592,10 +684,10 @@ class Room {
     this.resources = new ResourceAccounts({}, lockPromoted);
   }
 
-  /** Takes everything an execution needs. It must fit. */
-  occupy(execution: Execution): void {
+  /** Takes everything an execution needs. It must fit, on another worker than the one it is kept from. */
+  occupy(execution: Execution, keptFrom?: PlacedWorker): void {
     const { needs, tool, group, conflicts } = execution.demand;
-    if (this.placement !== undefined) this.placement.take(execution, execution.room === 'lent');
+    if (this.placement !== undefined) this.placement.take(execution, execution.room === 'lent', keptFrom);
     execution.room = 'held';
     execution.forgetHeld();
     const { holders } = this;
@@ -645,6 +737,7 @@ class Room {
     }
     if (tool.running >= tool.maxConcurrency || tool.conflictedBy > 0) return false;
     if (group.running >= group.maxConcurrency || conflicts.some((other) => other.running > 0)) return false;
+    if (this.placement?.mayResume(execution) === false) return false;
     return this.areLocksFree(execution);
   }
 }

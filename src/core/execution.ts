@@ -43,6 +43,7 @@ export class RareFields {
   worker: string | undefined = undefined;
   quota: string | undefined = undefined;
   refusals = 0;
+  lost = 0;
 }
 
 /**
@@ -227,6 +228,20 @@ export class Execution extends LinkedNode implements Timed, LockHolder {
 
   set refusals(count: number) {
     this.withRare().refusals = count;
+  }
+
+  /** How many of its attempts were lost with their workers, or given back before they began. They do not count either. */
+  get lost(): number {
+    return this.rare === undefined ? 0 : this.rare.lost;
+  }
+
+  set lost(count: number) {
+    this.withRare().lost = count;
+  }
+
+  /** The number of attempts that count against its retries. */
+  get countedAttempts(): number {
+    return this.attempt - this.refusals - this.lost;
   }
 
   /** The caller's estimate, 0 if none. */

@@ -230,12 +230,11 @@ function explainRetrying(
   now: number,
   lastFailure: Failure | undefined,
 ): StandingReason {
-  const { attempt, refusals, retryAt, graceUntil, terms } = execution;
+  const { countedAttempts, retryAt, graceUntil, terms } = execution;
   return {
     reason: 'retry-pause',
     retryInMs: Math.max(0, retryAt - now),
-    // Attempts that were lost with their workers do not count.
-    attemptsLeft: Math.max(1, terms.retry.maxRetries + 1 - (attempt - refusals)),
+    attemptsLeft: Math.max(1, terms.retry.maxRetries + 1 - countedAttempts),
     isStillStopping: graceUntil !== 0,
     lastFailure,
   };

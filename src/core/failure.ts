@@ -18,7 +18,10 @@ export interface Failure {
   readonly isPermanent?: boolean;
   /** How much memory the next attempt should get, in megabytes. If that does not fit, there is none. */
   readonly memoryMb?: number;
-  /** Whether its worker lost it, or gave it back before it began. Unless it `crashed` and is not idempotent, another attempt follows in any case. */
+  /**
+   * Whether its worker lost it, with the reason `crashed`, or gave it back before it began. It then does not count as an
+   * attempt. A lost one is repeated only if it is idempotent.
+   */
   readonly isLost?: boolean;
   /** Set if a quota was used up. It then does not count as an attempt. */
   readonly limit?: LimitHit;

@@ -10,7 +10,7 @@ import { type LimitHit, MAX_REFUSALS } from './quota.ts';
 import type { Random } from './random.ts';
 import { retryDelayMs } from './retry.ts';
 import { ALLOWED, isSettled, STATUS_NAMES, Status, type StatusCode } from './status.ts';
-import { mayRetry } from './terms.ts';
+import { isUncounted, mayRetry } from './terms.ts';
 import type { Timed, Timeouts, Timers } from './timers.ts';
 import { renewPaths } from './urgency.ts';
 import { claimsMemory, fitsMemory, withMemory } from './usage.ts';
@@ -202,11 +202,19 @@ export class Lifecycle {
   }
 
   private afterFailure(execution: Execution, failure: Failure, now: number): void {
-    const { attempt, terms } = execution;
-    const counted = attempt - execution.refusals;
-    if (!execution.isLast && mayRetry(terms, counted, failure) && this.giveMemory(execution, failure)) {
+    const { terms } = execution;
+    const isFree = isUncounted(failure, execution.lost);
+    if (isFree) execution.lost++;
+    const { countedAttempts, lost } = execution;
+    if (
+      !execution.isLast &&
+      mayRetry(terms, countedAttempts, failure) &&
+      this.giveMemory(execution, failure)
+    ) {
       this.move(execution, Status.retrying, now);
-      execution.retryAt = now + retryDelayMs(terms.retry, counted, this.parts.random);
+      const isUnbegun = isFree && failure.reason !== 'crashed';
+      const pauses = isFree ? lost : countedAttempts;
+      execution.retryAt = isUnbegun ? now : now + retryDelayMs(terms.retry, pauses, this.parts.random);
       this.updateTimer(execution);
       this.parts.effects.retrying(execution, failure, now);
     } else {

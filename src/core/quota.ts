@@ -148,8 +148,7 @@ export class Quotas {
   choose(execution: Execution, now: number): void {
     const { quotas } = execution.demand;
     if (quotas === undefined || quotas.length === 1) return;
-    const failed = execution.attempt - execution.refusals;
-    const first = Math.min(failed, quotas.length - 1);
+    const first = Math.min(execution.countedAttempts, quotas.length - 1);
     const order = [...quotas.slice(first), ...quotas.slice(0, first)];
     execution.quota = order.find((name) => this.isOpenFor(name, now)) ?? order[0]!;
   }

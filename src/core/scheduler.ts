@@ -301,7 +301,7 @@ export class Scheduler {
     const { placement } = this.dispatcher;
     if (placement === undefined) throw internalError('There is no placement.');
     change(placement);
-    this.dispatcher.wakeAll();
+    this.dispatcher.workersChanged();
   }
 
   /** Frees the resources of a running execution while it waits for others. */

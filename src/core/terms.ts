@@ -50,13 +50,18 @@ export function resolveTerms(spec: ExecutionSpec, known: Terms): Terms {
   return isKnown ? known : { timeoutMs, stallMs, retry, policy, isIdempotent, isEstimated };
 }
 
-/** How many attempts may be lost with their workers without counting as retries. */
-const MAX_LOST = 20;
+/** How many attempts of an execution may be lost with their workers, or come back unbegun, without counting. */
+const MAX_CRASHED = 20;
+const MAX_RETURNED = 1000;
 
-/** Whether another attempt may follow after such a failure. */
-export function mayRetry({ retry, isIdempotent }: Terms, attempt: number, failure: Failure): boolean {
-  const extra = failure.isLost === true ? MAX_LOST : 0;
-  if (attempt > retry.maxRetries + extra || failure.isPermanent === true || failure.reason === 'budget')
+/** Whether an attempt that failed does not count, after `lost` others of the same execution did not. */
+export function isUncounted({ isLost, reason }: Failure, lost: number): boolean {
+  return isLost === true && lost < (reason === 'crashed' ? MAX_CRASHED : MAX_RETURNED);
+}
+
+/** Whether another attempt may follow after such a failure, which has been counted. */
+export function mayRetry({ retry, isIdempotent }: Terms, attempts: number, failure: Failure): boolean {
+  if (attempts > retry.maxRetries || failure.isPermanent === true || failure.reason === 'budget')
     return false;
   return failure.reason !== 'crashed' || isIdempotent;
 }

@@ -93,7 +93,9 @@ function checkUse({ dispatcher }: Scheduler, { holding, limitsWereLowered }: Cen
     check(limitsWereLowered || sum <= limits[index]!, `the ${name} in use (${sum}) is within the limit`);
   }
   for (const worker of dispatcher.placement?.workers.values() ?? []) {
-    const placed = holding.filter((execution) => execution.worker === worker.id);
+    const placed = [...worker.holders];
+    const isThere = placed.every((execution) => execution.room === 'held' && execution.worker === worker.id);
+    check(isThere, `${worker.id} knows what holds room on it`);
     for (const [index, name] of dispatcher.resources.names.all.entries()) {
       const sum = placed.reduce((total, { heldNeeds }) => total + (heldNeeds[index] ?? 0), 0);
       check((worker.used[index] ?? 0) === sum, `the ${name} in use on ${worker.id} is what is held there`);
@@ -432,7 +434,7 @@ function checkKeptOut({ dispatcher, now }: Scheduler, demand: DemandClass, waite
     check(rate.timerIndex >= 0, `the rate of ${rate.owner} that others wait for has a timer`, head);
   } else if (dispatcher.quotas.waiters === waiters) {
     check(!dispatcher.quotas.isOpen(demand, now), 'what waits for a quota may not start', head);
-  } else if (dispatcher.placement?.waiters === waiters) {
+  } else if (dispatcher.placement?.waitersLike(demand) === waiters) {
     check(!dispatcher.placement.fits(demand), 'what waits for a worker fits on none', head);
   } else {
     check(dispatcher.reservation.waiters === waiters, 'a class is kept out where it can be woken', head);

@@ -270,7 +270,7 @@ describe('a cluster', () => {
   test('is refused to a second coordinator while the first is at work', async () => {
     await cluster.coordinator([]);
     await expect(
-      cluster.coordinator([], { times: { beatMs: 50, leaseMs: 500, inspectMs: 100 } }),
+      cluster.coordinator([], { times: { beatMs: 50, leaseMs: 500, forgottenMs: 0, inspectMs: 100 } }),
     ).rejects.toMatchObject({ code: 'CLUSTER_BUSY' });
   });
 

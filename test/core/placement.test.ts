@@ -4,6 +4,7 @@ import { explain } from '../../src/core/explain.ts';
 import { WorkerPlacement, type WorkerSpec } from '../../src/core/placement.ts';
 import { simulate } from '../../src/core/simulate.ts';
 import { validate } from '../../src/core/validate.ts';
+import { loadAfter, WorkerIndex } from '../../src/core/worker-index.ts';
 import { amount } from '../support/depth.ts';
 import { VirtualScheduler, type Work } from './support/virtual-scheduler.ts';
 
@@ -134,6 +135,112 @@ describe('placement', () => {
   it.each([{ on: [] }, { on: { gpu: {} } }, { on: 'gpu' }])('refuses %j', (rest) => {
     expect(() => scheduled([]).submit(rest as never)).toThrowError(
       expect.objectContaining({ code: 'INVALID_VALUE' }),
+    );
+  });
+});
+
+describe('a reservation among workers', () => {
+  const two = [
+    { id: 'large', capacity: { cpu: 4 } },
+    { id: 'small', capacity: { cpu: 2 } },
+  ];
+  /** One that needs all of the large worker has waited long, and something runs there for another 10 s. */
+  function waiting() {
+    const world = scheduled(two, 'pack');
+    const { virtual, submit } = world;
+    submit({ id: 'blocker', durationMs: 20_000, estimatedMs: 20_000, resources: cores(3) });
+    const reserved = submit({ id: 'reserved', durationMs: 1, estimatedMs: 1e6, resources: cores(4) });
+    virtual.now = 10_000;
+    virtual.scheduler.advance(virtual.now);
+    return { ...world, reserved };
+  }
+
+  it('keeps room on one of them, and lets the others take what they can', () => {
+    const { submit, why } = waiting();
+    const long = { durationMs: 60_000, estimatedMs: 60_000, resources: cores(1) };
+    const placed = [0, 1, 2].map(() => submit(long));
+    expect(placed.map(({ worker }) => worker)).toEqual(['small', 'small', undefined]);
+    expect(why(placed[2]!)).toMatchObject({ reason: 'reservation', reservedFor: { id: 'reserved' } });
+  });
+
+  it('lets pass what by estimate ends before the reserved one can start', () => {
+    const { submit, virtual, reserved } = waiting();
+    for (let index = 0; index < 2; index++) submit({ durationMs: 60_000, resources: cores(1) });
+    const inTime = submit({ durationMs: 10_000, estimatedMs: 10_000, resources: cores(1) });
+    expect(inTime.worker).toBe('large');
+    virtual.run();
+    expect([reserved.worker, reserved.startedAt]).toEqual(['large', 20_000]);
+  });
+
+  it('moves to another worker if its own leaves', () => {
+    const { submit, change, reserved } = waiting();
+    change((placement) => placement.join({ id: 'next', capacity: { cpu: 4 } }));
+    expect(reserved.worker).toBe('next');
+    const other = submit({ id: 'other', durationMs: 1, resources: cores(4) });
+    change((placement) => placement.leave('large'));
+    change((placement) => placement.join({ id: 'last', capacity: { cpu: 5 } }));
+    expect(other.worker).toBe('last');
+  });
+});
+
+describe('room that was lent', () => {
+  it('comes back only when its worker has it', () => {
+    const { virtual, submit } = scheduled([{ id: 'a', capacity: { cpu: 1 } }]);
+    const parent = submit({ durationMs: 1000, resources: cores(1) });
+    virtual.scheduler.lend(parent);
+    const child = submit({ durationMs: 100, resources: cores(1) });
+    expect(child.worker).toBe('a');
+    virtual.scheduler.reclaim(parent);
+    virtual.scheduler.advance(virtual.now);
+    expect(parent.room).toBe('lent');
+    virtual.run(1);
+    expect([child.statusName, parent.room]).toEqual(['completed', 'held']);
+    validate(virtual.scheduler);
+  });
+});
+
+describe('the index of workers', () => {
+  const limit = fc.constantFrom(1000, 2000, 4000, Number.POSITIVE_INFINITY);
+  const worker = fc.record({
+    limits: fc.tuple(limit, limit, limit),
+    used: fc.tuple(fc.nat(4), fc.nat(4), fc.nat(4)),
+  });
+  const needs = fc.tuple(fc.constant(1000), fc.nat(4), fc.nat(4)).map(([a, b, c]) => [a, b * 500, c * 500]);
+
+  it.each(['least', 'most'] as const)('finds the %s loaded worker that has room, like a scan', (wanted) => {
+    fc.assert(
+      fc.property(
+        fc.array(worker, { minLength: 1, maxLength: 40 }),
+        fc.array(fc.tuple(needs, fc.nat(50), fc.nat(50)), { maxLength: 30 }),
+        (specs, steps) => {
+          const workers = specs.map(({ limits, used }) => {
+            const inUse = used.map((amount) => amount * 500);
+            return {
+              used: inUse,
+              limitOf: (index: number) => limits[index]!,
+              usedOf: (index: number) => inUse[index]!,
+              roomFor: (index: number) => limits[index]! - inUse[index]!,
+            };
+          });
+          const index = new WorkerIndex(workers, 3, wanted);
+          for (const [wants, changed, left] of steps) {
+            const except = workers[left];
+            const fitting = workers.filter(
+              (each) => each !== except && wants.every((need, at) => need === 0 || need <= each.roomFor(at)),
+            );
+            const best = fitting.reduce<(typeof workers)[number] | undefined>((found, each) => {
+              if (found === undefined) return each;
+              const gain = loadAfter(found, wants) - loadAfter(each, wants);
+              return (wanted === 'least' ? gain > 0 : gain < 0) ? each : found;
+            }, undefined);
+            expect(index.find(wants, except)).toBe(best);
+            const place = changed % workers.length;
+            workers[place]!.used[1] = (workers[place]!.used[1]! + 500) % 2500;
+            index.update(place);
+          }
+        },
+      ),
+      { numRuns: amount({ quick: 200, deep: 5000 }) },
     );
   });
 });

@@ -95,7 +95,7 @@ describe('a quota that is used up', () => {
       world.fail(a, refusal());
       while (a.statusName !== 'running') world.advance(world.scheduler.nextWakeAt() - world.now);
     }
-    expect(a.attempt - a.refusals).toBe(2);
+    expect(a.countedAttempts).toBe(2);
     world.fail(a, refusal());
     expect(a.statusName).toBe('failed');
   });

@@ -34,6 +34,35 @@ describe('retries', () => {
     expect(retryDelayMs({ ...policy, delayMs: 1, jitter: 0 }, 1000, seededRandom(1))).toBe(30_000);
   });
 
+  it('are not used up by attempts that were lost with a worker or given back', () => {
+    const world = new World();
+    const execution = world.submit({ idempotent: true, retry: { maxRetries: 1, delayMs: 100, jitter: 0 } });
+    world.fail(execution, { reason: 'error', isLost: true });
+    world.advance(1);
+    expect(execution.statusName).toBe('running');
+    world.fail(execution, { reason: 'crashed', isLost: true });
+    world.advance(200);
+    world.fail(execution);
+    expect(execution).toMatchObject({ statusName: 'retrying', attempt: 3, countedAttempts: 1 });
+    world.advance(100);
+    world.fail(execution);
+    expect(describeEnd(execution)).toBe('failed: error');
+  });
+
+  it('follow a lost attempt only if it is idempotent, and not for ever', () => {
+    const world = new World();
+    const lost = { reason: 'crashed', isLost: true } as const;
+    const once = world.submit({});
+    world.fail(once, lost);
+    expect(describeEnd(once)).toBe('failed: crashed');
+    const poison = world.submit({ idempotent: true });
+    while (poison.statusName !== 'failed') {
+      if (poison.statusName === 'running') world.fail(poison, lost);
+      else world.advance(poison.retryAt - world.now);
+    }
+    expect(poison.attempt).toBe(21);
+  });
+
   it('do not happen unless they were asked for', () => {
     const world = new World();
     const execution = world.submit({});

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { WorkerPlacement, type WorkerSpec } from '../../src/core/placement.ts';
 import { seededRandom } from '../../src/core/random.ts';
 import { amount } from '../support/depth.ts';
 import { type Draft, World } from './support/world.ts';
@@ -40,54 +41,71 @@ const draft: fc.Arbitrary<Draft> = fc
     ...estimate,
   }));
 
-const LIMITS = {
-  concurrency: 4,
-  cpu: 4,
-  ioOperations: 8,
-  tools: { t0: { maxConcurrency: 1 } },
-  groups: { g: { maxConcurrency: 2 } },
-};
+const CAPACITY = { concurrency: 4, cpu: 4, ioOperations: 8 };
+const SHARED = { tools: { t0: { maxConcurrency: 1 } }, groups: { g: { maxConcurrency: 2 } } };
+
+/** Only one is large enough for everything. Its room is taken by what would fit on the others. */
+const WORKERS: readonly WorkerSpec[] = [
+  { id: 'large', capacity: CAPACITY },
+  { id: 'small', capacity: { concurrency: 2, cpu: 2, ioOperations: 4 } },
+  { id: 'tiny', capacity: { concurrency: 1, cpu: 1, ioOperations: 1 } },
+];
 
 describe('no starvation', () => {
-  it('any execution starts within a bound under an endless stream of any others, however wrong estimates are', {
-    timeout: 300_000,
-  }, () => {
-    fc.assert(
-      fc.property(
-        draft,
-        fc.array(draft, { minLength: 1, maxLength: 6 }),
-        fc.nat(1000),
-        (wanted, others, seed) => {
-          const random = seededRandom(seed);
-          const world = new World({
-            ageingMs: AGEING_MS,
-            reserveAfterMs: RESERVE_AFTER_MS,
-            retainSettled: 0,
-            limits: LIMITS,
-          });
-          const compete = () => {
-            const other = others[Math.floor(random() * others.length)]!;
-            world.submit({ ...other, timeoutMs: LONGEST_WORK_MS * 2 });
-          };
-          for (let index = 0; index < COMPETITORS; index++) compete();
-          const victim = world.submit(wanted);
-          // Five steps until nothing new goes before it, then what was there before it, and what runs when it is its turn.
-          // For as long as what runs is estimated to take, others may pass.
-          const turnMs = LONGEST_WORK_MS + LONGEST_ESTIMATE_MS;
-          const bound = 5 * AGEING_MS + RESERVE_AFTER_MS + (COMPETITORS + 1) * turnMs;
-          while (victim.statusName === 'queued' && world.now <= bound) {
-            world.advance(5);
-            for (const { execution } of [...world.attempts]) {
-              const worked = world.now - execution.startedAt;
-              if (execution === victim || (worked < LONGEST_WORK_MS && random() > 0.3)) continue;
-              world.succeed(execution);
-              compete();
+  it.each([
+    { where: 'on one machine', workers: undefined, rule: undefined },
+    { where: 'among workers that are packed', workers: WORKERS, rule: 'pack' as const },
+    { where: 'among workers that share the load', workers: WORKERS, rule: 'spread' as const },
+  ])(
+    'any execution starts within a bound under an endless stream of any others, however wrong estimates are, $where',
+    {
+      timeout: 300_000,
+    },
+    ({ workers, rule }) => {
+      fc.assert(
+        fc.property(
+          draft,
+          fc.array(draft, { minLength: 1, maxLength: 6 }),
+          fc.nat(1000),
+          (wanted, others, seed) => {
+            const random = seededRandom(seed);
+            const world = new World({
+              ageingMs: AGEING_MS,
+              reserveAfterMs: RESERVE_AFTER_MS,
+              retainSettled: 0,
+              limits: workers === undefined ? { ...CAPACITY, ...SHARED } : SHARED,
+            });
+            if (workers !== undefined) {
+              const placement = new WorkerPlacement(rule);
+              world.scheduler.usePlacement(placement);
+              world.scheduler.changeWorkers(() => {
+                for (const worker of workers) placement.join(worker);
+              });
             }
-          }
-          expect(victim.statusName).toBe('running');
-        },
-      ),
-      { numRuns: amount({ quick: 50, deep: 200 }) },
-    );
-  });
+            const compete = () => {
+              const other = others[Math.floor(random() * others.length)]!;
+              world.submit({ ...other, timeoutMs: LONGEST_WORK_MS * 2 });
+            };
+            for (let index = 0; index < COMPETITORS; index++) compete();
+            const victim = world.submit(wanted);
+            // Five steps until nothing new goes before it, then what was there before it, and what runs when it is its turn.
+            // For as long as what runs is estimated to take, others may pass.
+            const turnMs = LONGEST_WORK_MS + LONGEST_ESTIMATE_MS;
+            const bound = 5 * AGEING_MS + RESERVE_AFTER_MS + (COMPETITORS + 1) * turnMs;
+            while (victim.statusName === 'queued' && world.now <= bound) {
+              world.advance(5);
+              for (const { execution } of [...world.attempts]) {
+                const worked = world.now - execution.startedAt;
+                if (execution === victim || (worked < LONGEST_WORK_MS && random() > 0.3)) continue;
+                world.succeed(execution);
+                compete();
+              }
+            }
+            expect(victim.statusName).toBe('running');
+          },
+        ),
+        { numRuns: amount({ quick: 40, deep: 200 }) },
+      );
+    },
+  );
 });

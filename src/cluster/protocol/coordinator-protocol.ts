@@ -2,7 +2,7 @@ import type { Inspection, ProtocolTimes, RegisteredNote, StoredOutcome, WorkerNo
 
 /** What the coordinator must do next. Everything but `ended`, `worker` and `deposed` may be done late, twice or never. */
 export type CoordinatorCommand<O, N extends WorkerNote = WorkerNote> =
-  /** Put the attempt into the queue of the session, then call `enqueued`. */
+  /** Put the attempt into the queue of the session, then call `enqueued`. It may be asked again. */
   | { readonly type: 'enqueue'; readonly session: string; readonly key: string }
   /** Send a request to stop the attempt. */
   | { readonly type: 'cancel'; readonly session: string; readonly key: string }
@@ -27,6 +27,8 @@ interface Assignment {
   isCancelled: boolean;
   /** The beat of the worker when the attempt was first missing; undefined if it is not. */
   missingSince: number | undefined;
+  /** How often it was put into the queue again. */
+  repeats: number;
 }
 
 /** Joining until the worker has seen this epoch and nothing of earlier work is left on it. */
@@ -42,6 +44,8 @@ interface Session<N> {
 
 /** How much more rarely a worker without assignments is inspected. */
 const IDLE_FACTOR = 10;
+/** A worker that does not accept an attempt that was put into its queue this often is given up. */
+const MAX_REPEATS = 20;
 /** The most sessions remembered as given up. */
 const MAX_FENCED = 10_000;
 
@@ -56,6 +60,7 @@ export class CoordinatorProtocol<O, N extends WorkerNote = WorkerNote> {
   private readonly fenced = new Set<string>();
   protected commands: CoordinatorCommand<O, N>[] = [];
   private observedAt = Number.NEGATIVE_INFINITY;
+  private isReconnected = false;
   private isDeposed = false;
   /** Whether work of an earlier coordinator can no longer run anywhere. */
   private isAlone = false;
@@ -100,7 +105,8 @@ export class CoordinatorProtocol<O, N extends WorkerNote = WorkerNote> {
       return;
     }
     found.keys.add(key);
-    this.assignments.set(key, { session, isEnqueued: false, isCancelled: false, missingSince: undefined });
+    const fresh = { isEnqueued: false, isCancelled: false, missingSince: undefined, repeats: 0 };
+    this.assignments.set(key, { session, ...fresh });
     this.commands.push({ type: 'enqueue', session, key });
   }
 
@@ -131,17 +137,20 @@ export class CoordinatorProtocol<O, N extends WorkerNote = WorkerNote> {
       this.depose(newestEpoch);
       return;
     }
-    // While the registry could not be read, silence says nothing about the workers.
-    if (now - this.observedAt > 3 * this.times.beatMs)
+    // While the registry could not be read, silence says nothing about the workers. Nor does it after a crash of the
+    // server, which may have acknowledged heartbeats and lost them.
+    if (this.isReconnected || now - this.observedAt > 3 * this.times.beatMs)
       for (const session of this.sessions.values()) session.heardAt = now;
+    this.isReconnected = false;
     this.observedAt = now;
     for (const registered of notes) this.heard(registered, now);
     this.isAlone ||= this.earlierWorkIsOver(now);
     for (const [id, session] of this.sessions) this.look(id, session, now);
   }
 
-  /** Asks for an inspection of every session, after a connection was interrupted. */
+  /** Handles that the connection was interrupted, before anything that is read over the new one. */
   reconnected(): void {
+    this.isReconnected = true;
     for (const session of this.sessions.values()) session.inspectedAt = Number.NEGATIVE_INFINITY;
   }
 
@@ -157,7 +166,7 @@ export class CoordinatorProtocol<O, N extends WorkerNote = WorkerNote> {
     if (stray.length > 0) this.commands.push({ type: 'forget', session, keys: stray });
     if (note?.session !== session) return;
     const present = new Set([...queued, ...note.held]);
-    for (const key of found.keys) this.judgeMissing(key, present.has(key), note);
+    for (const key of found.keys) this.judgeMissing(key, present.has(key), note, found);
   }
 
   /** Handles the end of a session: outcomes that the server still had, and the certainty that nothing else comes. */
@@ -213,7 +222,9 @@ export class CoordinatorProtocol<O, N extends WorkerNote = WorkerNote> {
     const known = this.sessions.get(id);
     if (known === undefined) {
       const inspectedAt = Number.NEGATIVE_INFINITY;
-      this.sessions.set(id, { note, state: 'joining', heardAt: now - ageMs, inspectedAt, keys: new Set() });
+      // The server may have lost later heartbeats in a crash just now.
+      const heardAt = now - Math.max(0, ageMs - this.times.forgottenMs - 2 * this.times.beatMs);
+      this.sessions.set(id, { note, state: 'joining', heardAt, inspectedAt, keys: new Set() });
     } else if (note.beat > known.note.beat) {
       known.note = note;
       known.heardAt = now;
@@ -241,6 +252,11 @@ export class CoordinatorProtocol<O, N extends WorkerNote = WorkerNote> {
       session.state = 'ready';
       this.commands.push({ type: 'worker', change: 'joined', note });
     }
+    if (session.state === 'draining' && session.keys.size === 0 && note.held.length === 0) {
+      // It waits for this, so that no attempt on its way is lost.
+      this.giveUp(id, session);
+      return;
+    }
     for (const key of session.keys)
       if (this.assignments.get(key)!.isCancelled) this.commands.push({ type: 'cancel', session: id, key });
     // A worker without work may still have outcomes of attempts that are over.
@@ -252,17 +268,26 @@ export class CoordinatorProtocol<O, N extends WorkerNote = WorkerNote> {
   }
 
   /**
-   * An attempt that was in the queue and is nowhere now was lost by the server, unless its worker accepted it after its
-   * last heartbeat. The second heartbeat from now is later than that: if it does not name the attempt, nobody has it.
+   * An attempt that was in the queue and is nowhere now was probably lost by the server. That is never certain: its worker
+   * may have accepted it after its last heartbeat, and a server that lost data shows an old one. So it goes into the queue
+   * again. A worker that has it, or had it, does not start it twice.
    */
-  private judgeMissing(key: string, isPresent: boolean, note: N): void {
+  protected judgeMissing(key: string, isPresent: boolean, note: N, session: Session<N>): void {
     const assignment = this.assignments.get(key)!;
-    if (isPresent || !assignment.isEnqueued) assignment.missingSince = undefined;
-    else if (assignment.missingSince === undefined) assignment.missingSince = note.beat;
-    else if (note.beat >= assignment.missingSince + 2) this.end(key, undefined);
+    if (isPresent || !assignment.isEnqueued) {
+      assignment.missingSince = undefined;
+    } else if (assignment.missingSince === undefined) {
+      assignment.missingSince = note.beat;
+    } else if (note.beat > assignment.missingSince) {
+      assignment.missingSince = undefined;
+      assignment.isEnqueued = false;
+      if (++assignment.repeats <= MAX_REPEATS)
+        this.commands.push({ type: 'enqueue', session: assignment.session, key });
+      else if (session.state !== 'lost') this.giveUp(assignment.session, session);
+    }
   }
 
-  private end(key: string, outcome: O | undefined): void {
+  protected end(key: string, outcome: O | undefined): void {
     const { session } = this.assignments.get(key)!;
     this.assignments.delete(key);
     const found = this.sessions.get(session);

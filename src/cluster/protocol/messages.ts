@@ -16,7 +16,7 @@ export interface WorkerNote {
   readonly held: readonly string[];
   /** Those of them that have waited for room for some time. The coordinator takes them back. */
   readonly waiting: readonly string[];
-  /** Takes no new work and leaves when it holds none. */
+  /** Takes no new work. It leaves when the coordinator has given up its session, which it does when nothing is open. */
   readonly isDraining: boolean;
   /** Has stopped: it holds nothing and will not come back under this session. */
   readonly isGone: boolean;
@@ -37,6 +37,8 @@ export interface BeatReply {
   readonly isFenced: boolean;
   /** Whether somebody asked it to drain. */
   readonly isDraining: boolean;
+  /** Whether a coordinator has a lease. Without one, nobody gives up the session of a worker that drains. */
+  readonly hasCoordinator: boolean;
 }
 
 /** An outcome that a worker has written and the coordinator has not removed yet. */
@@ -62,8 +64,15 @@ export interface ProtocolTimes {
   readonly beatMs: number;
   /** How long a worker may be silent. */
   readonly leaseMs: number;
+  /** How much of its last writes the server may lose in a crash. */
+  readonly forgottenMs: number;
   /** Between two inspections of the queue of a worker that has assignments. */
   readonly inspectMs: number;
 }
 
-export const DEFAULT_TIMES: ProtocolTimes = { beatMs: 1000, leaseMs: 7000, inspectMs: 3000 };
+export const DEFAULT_TIMES: ProtocolTimes = {
+  beatMs: 1000,
+  leaseMs: 7000,
+  forgottenMs: 2000,
+  inspectMs: 3000,
+};

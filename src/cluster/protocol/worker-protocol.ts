@@ -16,8 +16,11 @@ export type Delivery<O> =
   | { readonly type: 'answer'; readonly outcome: O }
   | { readonly type: 'refuse'; readonly why: 'stale-epoch' | 'cancelled' | 'ended' };
 
-/** The most ended and cancelled attempts remembered, against jobs that are delivered again. */
-const MAX_REMEMBERED = 10_000;
+/**
+ * The most ended and cancelled attempts remembered, against jobs that are delivered again. That happens within two
+ * inspections, and a worker ends fewer attempts in that time.
+ */
+const MAX_REMEMBERED = 50_000;
 /** The most outcomes kept; they may be large. */
 const MAX_OUTCOMES = 256;
 
@@ -26,13 +29,16 @@ export class WorkerProtocol<O> {
   epoch = 0;
   private beat = 0;
   isDraining = false;
+  /** Has left: it accepts nothing any more. */
   isGone = false;
+  private hasCoordinator = true;
   /** The attempts that are not over, up to the storing of their outcomes, with the session that they belong to. */
   protected readonly held = new Map<string, string>();
   private readonly ended = new Set<string>();
   private readonly outcomes = new Map<string, O>();
   private readonly cancelled = new Set<string>();
   private commands: WorkerCommand[] = [];
+  /** Infinite until the first heartbeat of the session: nobody knows it before. */
   private leaseEndsAt = Number.POSITIVE_INFINITY;
 
   constructor(
@@ -54,23 +60,30 @@ export class WorkerProtocol<O> {
   }
 
   /** The note for the next heartbeat, with the attempts that wait for room. Only one heartbeat may be under way. */
-  nextNote(waiting: readonly string[]): WorkerNote {
+  nextNote(waiting: readonly string[], now: number): WorkerNote {
+    // Its answer may never come, but the coordinator may have seen it.
+    this.leaseEndsAt = Math.min(this.leaseEndsAt, now + this.times.leaseMs);
+    if (!this.hasCoordinator) this.leaveIfDrained();
     const { name, session, epoch, isDraining, isGone } = this;
     const held = [...this.held.keys()];
     return { name, session, beat: ++this.beat, epoch, held, waiting, isDraining, isGone };
   }
 
-  /** Handles the answer to a heartbeat. The lease counts from the moment it was sent. */
+  /**
+   * Handles the answer to a heartbeat. The lease counts from the moment it was sent. A worker that drains leaves when its
+   * session was given up, and not before: an attempt may be on its way to it.
+   */
   renewed(
     session: string,
-    { epoch, isFenced, isDraining }: BeatReply,
+    { epoch, isFenced, isDraining, hasCoordinator }: BeatReply,
     sentAt: number,
     newSession: string,
   ): void {
     if (session !== this.session) return;
     if (isDraining) this.isDraining = true;
+    this.hasCoordinator = hasCoordinator;
     if (isFenced) {
-      this.rejoin(newSession);
+      if (!this.leaveIfDrained()) this.rejoin(newSession);
     } else {
       this.leaseEndsAt = sentAt + this.times.leaseMs;
     }
@@ -84,7 +97,8 @@ export class WorkerProtocol<O> {
 
   /** Decides about an attempt from the queue of a session. */
   delivered(session: string, key: string, epoch: number): Delivery<O> {
-    if (session !== this.session || this.isStale(epoch)) return { type: 'refuse', why: 'stale-epoch' };
+    if (session !== this.session || this.isGone || this.isStale(epoch))
+      return { type: 'refuse', why: 'stale-epoch' };
     this.saw(epoch);
     if (this.held.has(key)) return { type: 'join' };
     const outcome = this.outcomes.get(key);
@@ -120,6 +134,11 @@ export class WorkerProtocol<O> {
     if (session !== this.session) return;
     if (this.held.has(key)) this.commands.push({ type: 'stop', key, why: 'cancelled' });
     else remember(this.cancelled, key, MAX_REMEMBERED);
+  }
+
+  protected leaveIfDrained(): boolean {
+    if (this.isDraining && this.held.size === 0) this.isGone = true;
+    return this.isGone;
   }
 
   protected isStale(epoch: number): boolean {

@@ -11,7 +11,7 @@ import { ParallelToolCoordinator } from '../../../src/coordinator/coordinator.ts
 import type { Tool } from '../../../src/tools/tool.ts';
 
 /** Faster than in production, but slow enough for a busy machine. */
-const TIMES: ProtocolTimes = { beatMs: 200, leaseMs: 6000, inspectMs: 400 };
+const TIMES: ProtocolTimes = { beatMs: 200, leaseMs: 6000, forgottenMs: 0, inspectMs: 400 };
 
 /** A Redis server with coordinators and workers in this process. Everything is closed together. */
 export class OwnCluster {

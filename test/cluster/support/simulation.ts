@@ -10,9 +10,9 @@ import { type Random, seededRandom } from '../../../src/core/random.ts';
 
 /**
  * A whole cluster in one thread and on virtual time: coordinators, workers, and a server with queues, a registry and
- * messages. A seed decides about latencies, lost and doubled messages, interrupted connections, pauses, crashes, a server
- * that forgets its last second, and coordinators that take over. Safety is checked at every step. Then all faults end,
- * and everything must settle.
+ * messages. A seed decides about its size, latencies, lost and doubled messages, interrupted connections, pauses,
+ * crashes, a server that forgets its last second, and coordinators that take over. Safety is checked at every step. Then
+ * all faults end, and everything must settle. Some seeds are calm: workers only drain, and then nothing may be lost.
  */
 
 export type Outcome =
@@ -33,19 +33,20 @@ export interface SimulationReport {
   readonly completed: number;
   readonly failed: number;
   readonly cancelled: number;
-  /** How often attempts ran, over all workers. */
-  readonly runs: number;
+  /** How often attempts ran again, over all workers. */
+  readonly repeated: number;
   readonly faults: number;
 }
 
 class Violation extends Error {}
 
-const TIMES: ProtocolTimes = { beatMs: 1000, leaseMs: 5000, inspectMs: 2000 };
+const TIMES: ProtocolTimes = { beatMs: 1000, leaseMs: 5000, forgottenMs: 1000, inspectMs: 2000 };
 /** How long a taken job may stay unacknowledged before the queue delivers it again. */
 const LOCK_MS = 3000;
-const FAULTS_END_MS = 40_000;
-const SETTLED_BY_MS = 160_000;
-const FORGOTTEN_MS = 1000;
+const MAX_FAULTS_MS = 40_000;
+const SETTLE_MS = 120_000;
+/** How often a worker looks for jobs that it got no wake-up for. */
+const TAKE_MS = 500;
 /** How many attempts a worker runs at once. */
 const SLOTS = 2;
 /** How many attempts may wait on a worker. */
@@ -78,11 +79,16 @@ interface Party {
   generation: number;
   isCut: boolean;
   pausedUntil: number;
+  /** How many crashes of the server it has noticed, by a new connection. */
+  crashesSeen: number;
+  reconnected?: () => void;
 }
 
 interface TaskState {
   readonly id: string;
   readonly isIdempotent: boolean;
+  /** No two tasks with the same lock may run at once, on any worker. A task without one has its own. */
+  readonly lock: string;
   readonly durationMs: number;
   /** Runs until it is cancelled. */
   readonly isEndless: boolean;
@@ -115,8 +121,8 @@ export class ClusterSimulation {
     queues: new Map(),
     outcomes: new Map(),
   };
-  private snapshots: { at: number; state: string }[] = [];
   private serverDownUntil = 0;
+  crashes = 0;
   /** The store: what survives a coordinator. Only the newest epoch may write. */
   private readonly tasks: TaskState[] = [];
   private storeEpoch = 0;
@@ -127,34 +133,40 @@ export class ClusterSimulation {
   private faults = 0;
   private readonly lossRate: number;
   private readonly breakRate: number;
+  private readonly isCalm: boolean;
+  private readonly faultsEndAt: number;
 
   constructor(
     readonly seed: number,
     readonly machines: Machines = MACHINES,
   ) {
     this.random = seededRandom(seed);
+    this.isCalm = this.random() < 0.1;
+    this.faultsEndAt = MAX_FAULTS_MS * (0.25 + 0.75 * this.random());
     const dropsAll = this.random() < 0.2;
     this.lossRate = dropsAll ? 1 : this.random() * 0.3;
     this.breakRate = this.random() * 0.05;
-    for (let index = 0; index < 30; index++) this.tasks.push(this.newTask(index));
-    for (let index = 0; index < 3; index++) this.workers.push(new SimulatedWorker(this, `w${index}`, SLOTS));
+    const tasks = 8 + Math.floor(this.random() * 23);
+    const workers = 1 + Math.floor(this.random() * 4);
+    for (let index = 0; index < tasks; index++) this.tasks.push(this.newTask(index));
+    for (let index = 0; index < workers; index++)
+      this.workers.push(new SimulatedWorker(this, `w${index}`, SLOTS));
     this.coordinators.push(new SimulatedCoordinator(this, 'c0'));
   }
 
   get isHealed(): boolean {
-    return this.now >= FAULTS_END_MS;
+    return this.now >= this.faultsEndAt;
   }
 
   run(): SimulationReport {
     try {
-      this.every(FORGOTTEN_MS / 4, () => this.snapshot());
       this.every(500, () => this.injectFault());
-      this.after(FAULTS_END_MS, () => this.heal());
+      this.after(this.faultsEndAt, () => this.heal());
       for (const worker of this.workers) worker.start();
       for (const coordinator of this.coordinators) coordinator.start();
       while (!this.isSettled()) {
-        const next = this.takeNext();
-        if (next === undefined || next.at > SETTLED_BY_MS)
+        const next = this.agenda.pop();
+        if (next === undefined || next.at > this.faultsEndAt + SETTLE_MS)
           throw new Violation(`not settled: ${this.describe()}`);
         this.now = next.at;
         next.what();
@@ -164,13 +176,12 @@ export class ClusterSimulation {
       throw new Error(`Seed ${this.seed}, at ${this.now} ms: ${error.message}`);
     }
     const count = (status: TaskState['status']) => this.tasks.filter((task) => task.status === status).length;
-    const { runs, faults } = this;
     return {
       completed: count('completed'),
       failed: count('failed'),
       cancelled: count('cancelled'),
-      runs,
-      faults,
+      repeated: this.tasks.reduce((sum, { runs }) => sum + Math.max(0, runs - 1), 0),
+      faults: this.faults,
     };
   }
 
@@ -216,7 +227,14 @@ export class ClusterSimulation {
         this.after(50 + this.random() * 500, send);
         return;
       }
-      this.deliver(party, generation, () => reply(value));
+      const { crashes } = this;
+      this.deliver(party, generation, () => {
+        if (crashes > party.crashesSeen) {
+          party.crashesSeen = crashes;
+          party.reconnected?.();
+        }
+        reply(value);
+      });
     };
     this.after(this.latency(), send);
   }
@@ -261,7 +279,7 @@ export class ClusterSimulation {
   }
 
   toWorker(from: Party, session: string, what: (worker: SimulatedWorker) => void): void {
-    const worker = this.workers.find(({ name }) => session.startsWith(`${name}-`))!;
+    const worker = this.workerOf(session);
     // Requests are repeated, so that one of them arrives. Results need not arrive at all.
     const lossRate = Math.min(0.5, this.lossRate);
     this.publish(
@@ -270,6 +288,10 @@ export class ClusterSimulation {
       () => what(worker),
       lossRate,
     );
+  }
+
+  private workerOf(session: string): SimulatedWorker {
+    return this.workers.find(({ name }) => session.startsWith(`${name}-`))!;
   }
 
   taskOf(key: string): TaskState | undefined {
@@ -291,8 +313,18 @@ export class ClusterSimulation {
     return epoch < this.storeEpoch;
   }
 
+  /** The next task that is open and whose lock is free, as the scheduler of the coordinator sees it. */
   nextOpen(epoch: number): TaskState | undefined {
-    return epoch === this.storeEpoch ? this.tasks.find(({ status }) => status === 'open') : undefined;
+    if (epoch !== this.storeEpoch) return undefined;
+    const taken = new Set<string>();
+    for (const { status, lock } of this.tasks) if (status === 'running') taken.add(lock);
+    return this.tasks.find(({ status, lock }) => status === 'open' && !taken.has(lock));
+  }
+
+  /** A job has come into the queue of a session: its worker waits for that. */
+  wake(session: string): void {
+    const worker = this.workerOf(session);
+    this.after(this.latency(), () => worker.takeJob());
   }
 
   record(epoch: number, key: string, outcome: Outcome | undefined): void {
@@ -304,6 +336,10 @@ export class ClusterSimulation {
       throw new Violation(`${key} got the result of ${outcome.key}`);
     if (outcome?.kind === 'returned' && this.begun.has(key))
       throw new Violation(`${key} was given back, but it ran`);
+    // A coordinator that was deposed must not look.
+    if (outcome === undefined && epoch === this.server.epoch && this.isStored(key))
+      throw new Violation(`${key} was lost, but its outcome is stored`);
+    if (outcome === undefined && this.isCalm) throw new Violation(`${key} was lost, but nothing crashed`);
     task.key = undefined;
     if (outcome?.kind === 'returned' && !task.wantsCancel) task.status = 'open';
     else if (outcome?.kind === 'completed') task.status = 'completed';
@@ -323,23 +359,27 @@ export class ClusterSimulation {
     const run = { key, task, number: this.runs, isStopping: false };
     worker.running.set(key, run);
     if (worker.running.size > worker.capacity) throw new Violation(`${worker.name} runs more than it can`);
-    this.checkExclusive(task);
+    this.checkExclusive();
     return run;
   }
 
-  /** No two workers that go on may work on the same task. */
-  private checkExclusive(task: TaskState): void {
-    const running = this.workers.filter(
-      ({ party, running }) =>
-        this.now >= party.pausedUntil &&
-        [...running.values()].some((run) => run.task === task && !run.isStopping),
-    );
-    if (running.length > 1)
-      throw new Violation(`${task.id} runs on ${running.map(({ name }) => name).join(' and ')} at once`);
+  private isStored(key: string): boolean {
+    for (const stored of this.server.outcomes.values()) if (stored.has(key)) return true;
+    return false;
   }
 
-  checkAll(): void {
-    for (const task of this.tasks) this.checkExclusive(task);
+  /** No two attempts that go on may have the same lock, wherever they run. */
+  checkExclusive(): void {
+    const holders = new Map<string, string>();
+    for (const { name, party, running } of this.workers) {
+      if (this.now < party.pausedUntil) continue;
+      for (const { key, task, isStopping } of running.values()) {
+        if (isStopping) continue;
+        const other = holders.get(task.lock);
+        if (other !== undefined) throw new Violation(`${key} runs on ${name} while ${other} runs`);
+        holders.set(task.lock, key);
+      }
+    }
   }
 
   private newTask(index: number): TaskState {
@@ -347,11 +387,9 @@ export class ClusterSimulation {
     const durationMs = this.random() < 0.1 ? 8000 * this.random() : 1500 * this.random();
     const fresh = { status: 'open', key: undefined, attempts: 0, wantsCancel: false, runs: 0 } as const;
     const isEndless = index % 15 === 7;
-    return { id: `t${index}`, isIdempotent, durationMs: isEndless ? 1e9 : durationMs, isEndless, ...fresh };
-  }
-
-  private takeNext() {
-    return this.agenda.pop();
+    const id = `t${index}`;
+    const lock = this.random() < 0.2 ? 'shared' : id;
+    return { id, isIdempotent, lock, durationMs: isEndless ? 1e9 : durationMs, isEndless, ...fresh };
   }
 
   private isSettled(): boolean {
@@ -362,25 +400,16 @@ export class ClusterSimulation {
     return this.workers.every(({ running }) => running.size === 0);
   }
 
-  private snapshot(): void {
-    const { notes, fenced, queues, outcomes, ...rest } = this.server;
-    const state = JSON.stringify({
-      ...rest,
-      notes: [...notes],
-      fenced: [...fenced],
-      queues: Array.from(queues, ([session, jobs]) => [session, [...jobs]]),
-      outcomes: Array.from(outcomes, ([session, stored]) => [session, [...stored]]),
-    });
-    this.snapshots.push({ at: this.now, state });
-    if (this.snapshots.length > 4) this.snapshots.shift();
-  }
-
   private injectFault(): void {
     if (this.isHealed) return;
     const pick = <T>(items: readonly T[]): T => items[Math.floor(this.random() * items.length)]!;
     const dice = this.random();
     if (dice > 0.4) return;
     this.faults++;
+    if (this.isCalm) {
+      pick(this.workers).drainAndReturn();
+      return;
+    }
     const party = pick([...this.workers, ...this.coordinators.slice(-2)]).party;
     if (dice < 0.06) {
       party.isCut = true;
@@ -391,6 +420,8 @@ export class ClusterSimulation {
     else if (dice < 0.18) pick(this.workers).crash();
     else if (dice < 0.22) this.coordinators.at(-1)!.crash();
     else if (dice < 0.25 && this.coordinators.length < 4) {
+      // The old one wakes up later, and does not know.
+      this.pause(this.coordinators.at(-1)!.party, TIMES.leaseMs * (1 + this.random()));
       const next = new SimulatedCoordinator(this, `c${this.coordinators.length}`);
       this.coordinators.push(next);
       next.start();
@@ -403,20 +434,22 @@ export class ClusterSimulation {
     party.pausedUntil = Math.max(party.pausedUntil, this.now + durationMs);
   }
 
+  /** The server goes down. Some crashes lose what it wrote in its last moments. */
   private crashServer(): void {
-    this.serverDownUntil = this.now + this.random() * 4000;
-    const { state } = this.snapshots[Math.floor(this.random() * this.snapshots.length)] ?? {};
-    if (state === undefined || this.random() < 0.3) return;
-    const { notes, fenced, queues, outcomes, ...rest } = JSON.parse(state);
-    Object.assign(this.server, rest);
-    this.server.notes = new Map(notes);
-    this.server.fenced = new Set(fenced);
-    this.server.queues = new Map(
-      queues.map(([session, jobs]: [string, [string, SimulatedJob][]]) => [session, new Map(jobs)]),
-    );
-    this.server.outcomes = new Map(
-      outcomes.map(([session, stored]: [string, [string, Outcome][]]) => [session, new Map(stored)]),
-    );
+    const down = () => {
+      this.crashes++;
+      this.serverDownUntil = this.isHealed ? 0 : this.now + this.random() * 4000;
+    };
+    if (this.random() < 0.3) {
+      down();
+      return;
+    }
+    const remembered = structuredClone(this.server);
+    this.after(this.random() * TIMES.forgottenMs, () => {
+      if (this.isHealed) return;
+      Object.assign(this.server, remembered);
+      down();
+    });
   }
 
   private heal(): void {
@@ -435,7 +468,7 @@ export class ClusterSimulation {
 }
 
 class SimulatedWorker {
-  readonly party: Party = { generation: 0, isCut: false, pausedUntil: 0 };
+  readonly party: Party = { generation: 0, isCut: false, pausedUntil: 0, crashesSeen: 0 };
   readonly running = new Map<string, Run>();
   private machine!: WorkerProtocol<Outcome>;
   private isUp = false;
@@ -457,7 +490,7 @@ class SimulatedWorker {
     this.machine = new this.world.machines.worker(this.name, this.newSession(), TIMES);
     const { generation } = this.party;
     this.loop(generation, 100, () => this.tick());
-    this.loop(generation, 30, () => this.takeJob());
+    this.loop(generation, TAKE_MS, () => this.takeJob());
     this.sendBeat();
   }
 
@@ -512,14 +545,16 @@ class SimulatedWorker {
   private tick(): void {
     this.machine.tick(this.world.now, this.newSession());
     this.obey();
-    this.world.checkAll();
+    this.world.checkExclusive();
   }
 
   private sendBeat(): void {
     const { machine, world, party } = this;
-    if (machine.isDraining && machine.open === 0) machine.isGone = true;
     const isLong = ([, { since }]: [string, { since: number }]) => since + WAITING_MS < world.now;
-    const note = machine.nextNote([...this.waiting].filter(isLong).map(([key]) => key));
+    const note = machine.nextNote(
+      [...this.waiting].filter(isLong).map(([key]) => key),
+      world.now,
+    );
     const sentAt = world.now;
     const { generation } = party;
     world.ask(
@@ -530,13 +565,14 @@ class SimulatedWorker {
         if (note.epoch > server.epoch)
           Object.assign(server, { epoch: note.epoch, holder: '', holderUntil: 0 });
         if (!isFenced) server.notes.set(note.session, { note, at: world.now });
-        return { epoch: server.epoch, isFenced, isDraining: false };
+        const hasCoordinator = server.holderUntil > world.now;
+        return { epoch: server.epoch, isFenced, isDraining: false, hasCoordinator };
       },
       (reply) => {
         machine.tick(world.now, this.newSession());
         machine.renewed(note.session, reply, sentAt, this.newSession());
         this.obey();
-        if (note.isGone) {
+        if (machine.isGone) {
           this.crash();
           return;
         }
@@ -548,10 +584,11 @@ class SimulatedWorker {
   }
 
   /** Takes a job, accepts its attempts, and only then takes it out of the queue. */
-  private takeJob(): void {
+  takeJob(): void {
+    if (!this.isUp || this.isTaking || this.world.now < this.party.pausedUntil) return;
     const { machine, world, party } = this;
     const { session } = machine;
-    if (machine.isGone || this.isTaking) return;
+    if (machine.isGone) return;
     this.isTaking = true;
     world.ask(
       party,
@@ -576,6 +613,7 @@ class SimulatedWorker {
           (server) => server.queues.get(session)?.delete(job.id),
           () => {},
         );
+        this.takeJob();
       },
     );
   }
@@ -686,12 +724,19 @@ class SimulatedWorker {
 }
 
 class SimulatedCoordinator {
-  readonly party: Party = { generation: 0, isCut: false, pausedUntil: 0 };
+  readonly party: Party = {
+    generation: 0,
+    isCut: false,
+    pausedUntil: 0,
+    crashesSeen: 0,
+    reconnected: () => this.machine?.reconnected(),
+  };
   private machine: CoordinatorProtocol<Outcome> | undefined;
   private isUp = false;
   /** The session of each attempt that has not ended. */
   private readonly assigned = new Map<string, string>();
   private readonly outbox = new Map<string, string[]>();
+  private deliveries = 0;
   private lives = 0;
 
   constructor(
@@ -701,6 +746,7 @@ class SimulatedCoordinator {
 
   start(): void {
     this.isUp = true;
+    this.party.crashesSeen = this.world.crashes;
     const life = `${this.name}.${++this.lives}`;
     this.acquire(life);
   }
@@ -905,7 +951,7 @@ class SimulatedCoordinator {
     const keys = [key];
     outbox.set(session, keys);
     const { generation } = party;
-    const id = `job-${key}`;
+    const id = `d${++this.deliveries}-e${machine.epoch}`;
     world.after(world.random() * 20, () => {
       if (party.generation !== generation) return;
       outbox.delete(session);
@@ -915,6 +961,7 @@ class SimulatedCoordinator {
           const queue = server.queues.get(session) ?? new Map<string, SimulatedJob>();
           server.queues.set(session, queue);
           if (!queue.has(id)) queue.set(id, { epoch: machine.epoch, keys, state: 'waiting', activeAt: 0 });
+          world.wake(session);
         },
         () => {
           for (const each of keys) this.machine?.enqueued(each, session);
