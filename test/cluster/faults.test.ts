@@ -1,15 +1,26 @@
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { listWorkers } from '../../src/cluster/list-workers.ts';
+import { parseMessage, type SignedMessage, Signer } from '../../src/cluster/signature.ts';
+import { defaultConfig } from '../../src/config/config.ts';
 import { defineTool } from '../../src/tools/define-tool.ts';
 import { OwnCluster } from './support/cluster.ts';
 import { FaultyNetwork } from './support/proxy.ts';
 
 let cluster: OwnCluster;
+let redis: Redis;
 beforeAll(async () => {
   cluster = await OwnCluster.start();
+  redis = new Redis(cluster.settings.url);
 });
-afterEach(() => cluster.reset());
-afterAll(() => cluster.stop());
+afterEach(async () => {
+  await cluster.reset();
+  await redis.flushall();
+});
+afterAll(async () => {
+  redis.disconnect();
+  await cluster.stop();
+});
 
 /** So short that a test can wait for the end of a lease. */
 const SHORT = { beatMs: 100, leaseMs: 2000, inspectMs: 300 };
@@ -129,6 +140,8 @@ describe('a partition', () => {
     expect(first.stopped.length).toBe(4);
     ofWorker.heal();
     await vi.waitFor(() => expect(link.workers.sort()).toEqual(['a', 'b']), PATIENT);
+    // One for commands, one for messages, and one that waits for jobs: nothing is left of the first session.
+    await vi.waitFor(() => expect(ofWorker.size).toBe(3), PATIENT);
     second.finish();
     expect((await results).map((end) => end.status === 'completed' && end.value)).toEqual(values(4));
   });
@@ -141,8 +154,6 @@ describe('a partition', () => {
     const results = calls.executeParallel(list(4));
     await vi.waitFor(() => expect(runs.length).toBe(4), PATIENT);
     ofCoordinator.cut();
-    const redis = new Redis(cluster.settings.url);
-    onTestFinished(() => redis.disconnect());
     // Longer than its own lease.
     await vi.waitFor(async () => expect(await redis.exists('test:holder')).toBe(0), PATIENT);
     finish();
@@ -163,11 +174,7 @@ describe('a server', () => {
     });
     const running = calls.executeParallel(list(4));
     await vi.waitFor(() => expect(runs.length).toBe(4), PATIENT);
-    const redis = new Redis(cluster.settings.url);
-    onTestFinished(async () => {
-      await redis.config('SET', 'maxmemory', '0');
-      redis.disconnect();
-    });
+    onTestFinished(() => redis.config('SET', 'maxmemory', '0').then(() => {}));
     await redis.config('SET', 'maxmemory', '1');
     const next = calls.executeParallel(list(8));
     await vi.waitFor(() => expect(notes.filter((text) => text.includes('OOM')).length).toBe(1), PATIENT);
@@ -186,8 +193,6 @@ describe('a server', () => {
     const { tool, runs } = countingTool(true);
     await cluster.worker('a', [tool], { times: SHORT });
     const { calls } = await cluster.coordinator([tool], { times: SHORT });
-    const redis = new Redis(cluster.settings.url);
-    onTestFinished(() => redis.disconnect());
     const results = calls.executeParallel(list(1000));
     for (const count of [200, 500, 800]) {
       await vi.waitFor(() => expect(runs.length).toBeGreaterThan(count), PATIENT);
@@ -195,5 +200,115 @@ describe('a server', () => {
     }
     expect((await results).filter(({ status }) => status !== 'completed')).toEqual([]);
     expect(new Set(runs).size).toBe(1000);
+  });
+});
+
+describe('a coordinator', () => {
+  test('that was stopped while another took its workers gets them back when that one has left', async () => {
+    const { tool, runs, finish } = heldTool(true);
+    const ofFirst = await network();
+    await cluster.worker('a', [tool], { times: SHORT });
+    const notes: string[] = [];
+    const options = { times: SHORT, notify: (text: string) => notes.push(text) };
+    const first = await cluster.coordinator([tool], options, through(ofFirst));
+    const results = first.calls.executeParallel(list(2));
+    await vi.waitFor(() => expect(runs.length).toBe(2), PATIENT);
+    ofFirst.cut();
+    // It waits for the lease of the first.
+    const second = await cluster.coordinator([tool], { times: SHORT });
+    await vi.waitFor(() => expect(second.cluster.workers).toEqual(['a']), PATIENT);
+    ofFirst.heal();
+    await vi.waitFor(() => expect(first.cluster.workers).toEqual([]), PATIENT);
+    expect(second.cluster.workers).toEqual(['a']);
+    finish();
+    await second.cluster.close();
+    expect((await results).map(({ status }) => status)).toEqual(['completed', 'completed']);
+  });
+
+  test('that gets no message about any outcome still ends a batch', async () => {
+    const { tool, runs } = countingTool(false);
+    await cluster.worker('a', [tool], { times: SHORT });
+    const { cluster: link, calls } = await cluster.coordinator([tool], { times: SHORT });
+    await (link as unknown as { subscriber: Redis }).subscriber.unsubscribe();
+    const results = await calls.executeParallel(list(60));
+    expect(results.filter(({ status }) => status !== 'completed')).toEqual([]);
+    expect(runs.length).toBe(60);
+  });
+});
+
+describe('a worker', () => {
+  /** What a worker has announced, and how to replace it. */
+  async function announced() {
+    const signer = new Signer(cluster.settings.key);
+    const [session] = await redis.hkeys('test:notes');
+    const { scope, content } = parseMessage(await redis.hget('test:notes', session!)) as SignedMessage;
+    const replace = (change: object) => {
+      const changed = signer.sign(scope, JSON.stringify({ ...JSON.parse(content), ...change }));
+      return redis.hset('test:notes', session!, JSON.stringify(changed));
+    };
+    return { session: session!, replace };
+  }
+
+  test('of another protocol version is named, gets no work, and is removed when it is gone', async () => {
+    const { tool, runs } = countingTool(true);
+    const other = await cluster.worker('other', [tool], { times: SHORT });
+    await vi.waitFor(async () => expect(await redis.hlen('test:notes')).toBe(1), PATIENT);
+    const { session, replace } = await announced();
+    await other.close();
+    // It looks alive until its lease ends.
+    await replace({ protocol: 99, isGone: false, held: undefined });
+    expect(await listWorkers(cluster.settings)).toMatchObject([{ name: 'other', state: 'incompatible' }]);
+    const notes: string[] = [];
+    const { cluster: link, calls } = await cluster.coordinator([tool], {
+      times: { ...SHORT, leaseMs: 6000 },
+      notify: (text) => notes.push(text),
+    });
+    await vi.waitFor(
+      () => expect(notes.filter((text) => text.includes('version 99')).length).toBe(1),
+      PATIENT,
+    );
+    expect(link.workers).toEqual([]);
+    await cluster.worker('same', [tool], { times: SHORT });
+    expect(await calls.executeParallel(list(3))).toMatchObject(Array(3).fill({ status: 'completed' }));
+    expect(runs.length).toBe(3);
+    await vi.waitFor(async () => expect(await redis.hexists('test:notes', session)).toBe(0), PATIENT);
+  });
+
+  test('is told that its coordinator speaks another version', async () => {
+    const notes: string[] = [];
+    await cluster.worker('a', [], { times: SHORT, notify: (text) => notes.push(text) });
+    await redis.set('test:protocol', '99');
+    await redis.set('test:epoch', String(Date.now() + 1000));
+    await vi.waitFor(() => expect(notes.join()).toContain('version 99'), PATIENT);
+  });
+
+  test('that offers what cannot be is ignored with a reason', async () => {
+    const { tool } = countingTool(true);
+    const notes: string[] = [];
+    await cluster.worker('a', [tool], { times: SHORT, capacity: { concurrency: -3 } });
+    await cluster.worker('b', [tool], { times: SHORT });
+    const { cluster: link, calls } = await cluster.coordinator([tool], {
+      times: SHORT,
+      notify: (text) => notes.push(text),
+    });
+    expect(await calls.executeParallel(list(3))).toMatchObject(Array(3).fill({ status: 'completed' }));
+    await vi.waitFor(
+      () => expect(notes.filter((text) => text.includes('Worker a ')).length).toBe(1),
+      PATIENT,
+    );
+    expect(link.workers).toEqual(['b']);
+  });
+
+  test('that offers more than it has breaks no limit of its own, and its calls move on', async () => {
+    const [liar, honest] = [countingTool(false), countingTool(false)];
+    const config = defaultConfig();
+    const one = { ...config, limits: { ...config.limits, maxConcurrency: 1 } };
+    await cluster.worker('liar', [liar.tool], { times: SHORT, config: one, capacity: { concurrency: 500 } });
+    await cluster.worker('honest', [honest.tool], { times: SHORT });
+    const { calls, cluster: link } = await cluster.coordinator([liar.tool], { times: SHORT });
+    await vi.waitFor(() => expect(link.workers.length).toBe(2), PATIENT);
+    const results = await calls.executeParallel(list(400));
+    expect(results.filter(({ status }) => status !== 'completed')).toEqual([]);
+    expect([...liar.runs, ...honest.runs].sort((a, b) => a - b)).toEqual(values(400));
   });
 });
