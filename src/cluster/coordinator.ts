@@ -40,6 +40,7 @@ import { toolHash } from './tool-hash.ts';
 import {
   type Assignment,
   type DeliveredCalls,
+  nameOf,
   type RemoteOutcome,
   type RemoteProgress,
   SHARE_LABEL,
@@ -664,11 +665,6 @@ async function acquire(
     isNoted = true;
     await sleep(beatMs / 2);
   }
-}
-
-/** A session is the name of its worker and something random. */
-function nameOf(session: string): string {
-  return session.slice(0, session.lastIndexOf('.'));
 }
 
 function goneNote(session: string): WorkerNote {
