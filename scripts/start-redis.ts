@@ -13,6 +13,8 @@ const LONGEST_START_MS = 30_000;
 export interface OwnRedis {
   readonly url: string;
   readonly socket: string;
+  /** The folder of its data. */
+  readonly folder: string;
   /** Kills it without a word. Its data stays. */
   kill(): Promise<void>;
   /** Starts it again with the same data. */
@@ -22,9 +24,9 @@ export interface OwnRedis {
 
 /**
  * Starts a server that keeps a log which reaches the disk every second (`appendonly`, `everysec`): a queue that must
- * survive needs that, and it is what its documentation recommends.
+ * survive needs that, and it is what its documentation recommends. Other settings are arguments such as `--maxmemory 1gb`.
  */
-export async function startRedis(): Promise<OwnRedis> {
+export async function startRedis(...settings: string[]): Promise<OwnRedis> {
   const folder = mkdtempSync(join(tmpdir(), 'volley-redis-'));
   const socket = join(folder, 'redis.sock');
   const port = await freePort();
@@ -41,7 +43,7 @@ export async function startRedis(): Promise<OwnRedis> {
     const place = ['--port', String(port), '--bind', '127.0.0.1', '--unixsocket', socket, '--dir', folder];
     server = spawn(
       'redis-server',
-      [...place, '--save', '', '--appendonly', 'yes', '--appendfsync', 'everysec'],
+      [...place, '--save', '', '--appendonly', 'yes', '--appendfsync', 'everysec', ...settings],
       {
         stdio: 'ignore',
       },
@@ -52,6 +54,7 @@ export async function startRedis(): Promise<OwnRedis> {
   return {
     url: `redis://127.0.0.1:${port}`,
     socket,
+    folder,
     start,
     kill: () => end('SIGKILL'),
     stop: async () => {
@@ -77,7 +80,7 @@ async function untilReady(socket: string): Promise<void> {
   }
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as { port: number };

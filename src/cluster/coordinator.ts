@@ -13,6 +13,7 @@ import type {
 import { VolleyError } from '../core/errors.ts';
 import type { Labels } from '../core/labels.ts';
 import { type PlacementRule, WorkerPlacement } from '../core/placement.ts';
+import { reasonText } from '../core/words.ts';
 import { checkedLimit, checkedOutage, ToolFailure } from '../engine/tool-failure.ts';
 import type { RunnerTask } from '../runners/runner.ts';
 import type { Tool } from '../tools/tool.ts';
@@ -20,6 +21,7 @@ import { Artifacts } from './artifacts.ts';
 import { type CoordinatorCommand, CoordinatorProtocol } from './protocol/coordinator-protocol.ts';
 import {
   DEFAULT_TIMES,
+  PROTOCOL_VERSION,
   type ProtocolTimes,
   type StoredOutcome,
   type WorkerNote,
@@ -27,15 +29,18 @@ import {
 import {
   ClusterRegistry,
   type ClusterSettings,
+  isRefusal,
   loadPackage,
   type RegistryEntry,
   serverWarnings,
+  unsuitable,
 } from './registry.ts';
 import { type MessageScope, parseMessage, type SignedMessage, Signer } from './signature.ts';
 import { toolHash } from './tool-hash.ts';
 import {
   type Assignment,
   type DeliveredCalls,
+  nameOf,
   type RemoteOutcome,
   type RemoteProgress,
   SHARE_LABEL,
@@ -72,13 +77,17 @@ const JOB_OPTIONS = { attempts: 1, removeOnComplete: true, removeOnFail: true };
 const MAX_TOGETHER = 64;
 /** How long outcomes that are over may stay on the server, so that many are removed at once. */
 const FORGET_MS = 20;
+/** How long to wait for the server when everything ends. */
+const GOODBYE_MS = 1000;
+/** The most workers about which people are told why they get no work. */
+const MAX_NOTED = 1000;
 
 /**
  * The coordinator of a cluster: carries out the commands of {@link CoordinatorProtocol} on Redis, tells the engine which
  * workers there are, and runs attempts on them. It never runs tools itself.
  */
 export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
-  private readonly protocol: CoordinatorProtocol<RemoteOutcome>;
+  private protocol: CoordinatorProtocol<RemoteOutcome>;
   private readonly signer: Signer;
   private readonly artifacts: Artifacts;
   private readonly queues = new Map<string, Queue>();
@@ -92,7 +101,6 @@ export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
   /** How fast each worker is, by session. */
   private readonly paces = new Map<string, WorkerPace>();
   private tools: ParallelToolCoordinator | undefined;
-  private readonly names = new Map<string, string>();
   private readonly placement: WorkerPlacement;
   private readonly share: string;
   /** What the workers that have joined offer, by session. */
@@ -103,14 +111,18 @@ export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
   private serials = 0;
   private timer: NodeJS.Timeout | undefined;
   private isClosed = false;
-  private readonly untrusted = new Set<string>();
+  private isDeposed = false;
+  /** Whether the server refused the last command. */
+  private isRefused = false;
+  /** Sessions that are ignored, or whose offers are. */
+  private readonly ignored = new Set<string>();
 
   private constructor(
     private readonly registry: ClusterRegistry,
     private readonly subscriber: Redis,
     private readonly QueueClass: typeof Queue,
     private readonly id: string,
-    readonly epoch: number,
+    public epoch: number,
     settings: ClusterSettings,
     private readonly times: ProtocolTimes,
     private readonly options: ClusterCoordinatorOptions,
@@ -129,7 +141,7 @@ export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
   ): Promise<ClusterCoordinator> {
     const { Queue } = await loadPackage(() => import('bullmq'));
     const { times = DEFAULT_TIMES, notify } = options;
-    const registry = await ClusterRegistry.connect(settings);
+    const registry = await ClusterRegistry.connect(settings, times);
     try {
       for (const warning of await serverWarnings(registry.redis)) notify?.(warning);
       const id = `${hostname()}/${process.pid}/${randomBytes(6).toString('hex')}`;
@@ -140,7 +152,7 @@ export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
       return new ClusterCoordinator(registry, subscriber, Queue, id, epoch, settings, times, options).start();
     } catch (error) {
       registry.close();
-      throw error;
+      throw isRefusal(error) ? unsuitable(`it refuses a command: ${error.message}`) : error;
     }
   }
 
@@ -185,7 +197,7 @@ export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
   /** The names of the workers that can get work. */
   get workers(): string[] {
     return this.protocol.workers
-      .filter(({ session }) => this.protocol.isReady(session))
+      .filter(({ session }) => this.protocol.isReady(session) && this.offers.has(session))
       .map(({ name }) => name);
   }
 
@@ -239,7 +251,7 @@ export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
     clearTimeout(this.timer);
     for (const [key] of this.pending) this.settle(key, undefined);
     const isConnected = this.registry.redis.status === 'ready';
-    if (isConnected) await this.registry.release(this.id).catch(() => {});
+    if (isConnected) await Promise.race([this.registry.release(this.id).catch(() => {}), sleep(GOODBYE_MS)]);
     await Promise.all(Array.from(this.queues.values(), (queue) => queue.close().catch(() => {})));
     this.subscriber.disconnect();
     this.registry.close();
@@ -254,28 +266,74 @@ export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
 
   /** Looks at the registry, again and again. While the server is away, the look waits. */
   private async poll(): Promise<void> {
+    // Otherwise nobody would notice that it is dead.
+    if (this.subscriber.status === 'ready') void this.subscriber.ping().catch(() => {});
     try {
-      const { newestEpoch, now, entries } = await this.registry.poll(this.id, this.times.leaseMs, this.epoch);
-      this.serverNow = now;
-      const notes = entries.flatMap((entry) => this.openNote(entry));
-      if (this.polls++ % ORPHANS_EVERY === 0) notes.push(...(await this.orphans(entries)));
-      this.protocol.observed(notes, newestEpoch, performance.now());
-      this.obey();
-    } catch {
+      if (this.isDeposed) await this.regain();
+      if (!this.isDeposed) await this.lookAtRegistry();
+      this.accepted();
+    } catch (error) {
       // The connection broke in the middle. The next look repeats everything.
+      this.refused(error);
     }
     if (!this.isClosed) this.timer = setTimeout(() => void this.poll(), this.times.beatMs);
   }
 
+  /** Becomes the coordinator again, when the lease of the other one has ended. */
+  private async regain(): Promise<void> {
+    const { epoch } = await this.registry.acquire(this.id, this.times.leaseMs);
+    if (epoch === 0) return;
+    this.epoch = epoch;
+    this.protocol = new CoordinatorProtocol(epoch, this.times, performance.now());
+    this.isDeposed = false;
+    this.options.notify?.('The other process has left the workers. They are used again.');
+  }
+
+  private async lookAtRegistry(): Promise<void> {
+    const { newestEpoch, now, entries } = await this.registry.poll(this.id, this.times.leaseMs, this.epoch);
+    this.serverNow = now;
+    const notes = entries.flatMap((entry) => this.openNote(entry));
+    if (this.polls++ % ORPHANS_EVERY === 0) notes.push(...(await this.orphans(entries)));
+    this.protocol.observed(notes, newestEpoch, performance.now());
+    this.obey();
+    // The offer of a worker that has joined could not be read.
+    for (const { session } of this.protocol.workers)
+      if (this.protocol.isReady(session) && !this.offers.has(session) && !this.ignored.has(session))
+        void this.announce(session);
+  }
+
   private openNote({ session, note, ageMs }: RegistryEntry) {
     const message = this.signer.open(parseMessage(note), 'note', session, this.serverNow);
-    if (message !== undefined)
-      return [{ note: { ...(JSON.parse(message.content) as WorkerNote), session }, ageMs }];
-    if (!this.untrusted.has(session) && this.untrusted.size < 1000) {
-      this.untrusted.add(session);
-      this.options.notify?.(`A worker was ignored because its VOLLEY_CLUSTER_KEY differs: ${session}.`);
+    if (message === undefined) {
+      this.ignore(session, `A worker was ignored because its VOLLEY_CLUSTER_KEY differs: ${session}.`);
+      return [];
     }
-    return [];
+    const { protocol = 0, ...content } = JSON.parse(message.content) as WorkerNote & { protocol?: number };
+    if (protocol === PROTOCOL_VERSION) return [{ note: { ...content, session }, ageMs }];
+    this.ignore(
+      session,
+      `Worker ${nameOf(session)} gets no work: it speaks version ${protocol} of the cluster protocol, and this process version ${PROTOCOL_VERSION}. Run the same version of Volley on all machines.`,
+    );
+    // Nobody else removes what is left of it.
+    return ageMs > this.times.leaseMs ? [{ note: goneNote(session), ageMs }] : [];
+  }
+
+  private ignore(session: string, why: string): void {
+    if (this.ignored.has(session) || this.ignored.size >= MAX_NOTED) return;
+    this.ignored.add(session);
+    this.options.notify?.(why);
+  }
+
+  /** People see that the server refuses commands, once. */
+  private refused(error: unknown): void {
+    if (this.isRefused || !isRefusal(error)) return;
+    this.isRefused = true;
+    this.options.notify?.(`The Redis server refuses commands, so calls wait: ${error.message}`);
+  }
+
+  private accepted(): void {
+    if (this.isRefused) this.options.notify?.('The Redis server accepts commands again.');
+    this.isRefused = false;
   }
 
   /** Queues whose workers are not in the registry any more. */
@@ -347,8 +405,10 @@ export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
         this.changeWorker(command.change, command.note);
         return;
       case 'deposed':
-        this.options.notify?.('Another process has taken over the workers. Running calls were given up.');
-        void this.close();
+        this.isDeposed = true;
+        this.options.notify?.(
+          'Another process has taken over the workers. Running calls were given up, and others wait until it has ended.',
+        );
     }
   }
 
@@ -368,21 +428,39 @@ export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
   private flush(session: string): void {
     const keys = this.outbox.get(session)!;
     this.outbox.delete(session);
-    const jobs: Parameters<Queue['addBulk']>[0] = [];
-    for (let at = 0; at < keys.length; at += MAX_TOGETHER) {
-      const calls = keys.slice(at, at + MAX_TOGETHER).flatMap((key) => this.signed(session, key));
-      // An id lets the server ignore a job that is sent again after an interruption.
-      const jobId = `d${++this.deliveries}-e${this.epoch}`;
-      jobs.push({ name: 'calls', data: { calls } satisfies DeliveredCalls, opts: { ...JOB_OPTIONS, jobId } });
-    }
-    // If the server refuses them, for example because its memory is full, inspections find them missing.
-    void this.queue(session)
-      .addBulk(jobs)
-      .catch(() => {})
-      .then(() => {
-        for (const key of keys) this.protocol.enqueued(key, session);
-        this.obey();
+    const groups: { readonly jobId: string; readonly keys: readonly string[] }[] = [];
+    for (let at = 0; at < keys.length; at += MAX_TOGETHER)
+      groups.push({ jobId: `d${++this.deliveries}-e${this.epoch}`, keys: keys.slice(at, at + MAX_TOGETHER) });
+    void this.deliver(session, groups).then(() => {
+      for (const key of keys) this.protocol.enqueued(key, session);
+      this.obey();
+    });
+  }
+
+  /**
+   * Puts groups of attempts into a queue. If the connection breaks or the server refuses them, for example because its
+   * memory is full, they are sent again: a job whose id is known is ignored, and so is an attempt by its worker.
+   */
+  private async deliver(
+    session: string,
+    groups: readonly { readonly jobId: string; readonly keys: readonly string[] }[],
+  ): Promise<void> {
+    for (;;) {
+      const jobs = groups.flatMap(({ jobId, keys }) => {
+        const calls = keys.flatMap((key) => this.signed(session, key));
+        const data: DeliveredCalls = { calls };
+        return calls.length === 0 ? [] : [{ name: 'calls', data, opts: { ...JOB_OPTIONS, jobId } }];
       });
+      if (jobs.length === 0 || this.isClosed) return;
+      try {
+        await this.queue(session).addBulk(jobs);
+        this.accepted();
+        return;
+      } catch (error) {
+        this.refused(error);
+        await sleep(this.times.beatMs);
+      }
+    }
   }
 
   private signed(session: string, key: string): SignedMessage[] {
@@ -479,7 +557,6 @@ export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
 
   private changeWorker(change: 'joined' | 'draining' | 'left', { session, name }: WorkerNote): void {
     if (change === 'joined') {
-      this.names.set(session, name);
       void this.announce(session);
       return;
     }
@@ -499,14 +576,19 @@ export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
   private async announce(session: string): Promise<void> {
     const text = await this.registry.offer(session).catch(() => null);
     const message = this.signer.open(parseMessage(text), 'note', session, this.serverNow);
-    if (message === undefined || !this.protocol.isReady(session)) return;
+    if (message === undefined || !this.protocol.isReady(session) || this.offers.has(session)) return;
     const offer = JSON.parse(message.content) as WorkerOffer;
     const { capacity, labels } = offer;
+    try {
+      this.tools?.engine.changeWorkers((placement) => placement.join({ id: session, capacity, labels }));
+    } catch (error) {
+      this.ignore(session, `Worker ${nameOf(session)} gets no work: ${reasonText(error)}`);
+      return;
+    }
     this.offers.set(session, offer);
     this.ended.set(session, { completed: 0, failed: 0, cancelled: 0 });
     this.paces.set(session, new WorkerPace(capacity.concurrency ?? 1));
-    this.tools?.engine.changeWorkers((placement) => placement.join({ id: session, capacity, labels }));
-    this.options.notify?.(`Worker ${this.names.get(session)} has joined.`);
+    this.options.notify?.(`Worker ${nameOf(session)} has joined.`);
   }
 
   private updateSpare(session: string): void {
@@ -528,7 +610,7 @@ export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
   }
 
   private async valueOf(outcome: RemoteOutcome | undefined, worker: string): Promise<unknown> {
-    if (outcome === undefined || outcome.status === 'lost') throw lost(this.names.get(worker) ?? worker);
+    if (outcome === undefined || outcome.status === 'lost') throw lost(nameOf(worker));
     if (outcome.status === 'cancelled') throw new ToolFailure('The call was stopped.', { reason: 'error' });
     if (outcome.status === 'returned')
       throw new ToolFailure('The call was taken back before it began.', { reason: 'error', isLost: true });

@@ -1,13 +1,14 @@
-import { DEFAULT_TIMES, type WorkerNote } from './protocol/messages.ts';
-import { ClusterRegistry, type ClusterSettings, serverWarnings } from './registry.ts';
+import { DEFAULT_TIMES, PROTOCOL_VERSION, type WorkerNote } from './protocol/messages.ts';
+import { ClusterRegistry, type ClusterSettings, isRefusal, serverWarnings, unsuitable } from './registry.ts';
 import { parseMessage, Signer } from './signature.ts';
-import type { WorkerOffer } from './work.ts';
+import { nameOf, type WorkerOffer } from './work.ts';
 
 /** A worker as people see it. */
 export interface ListedWorker extends Pick<WorkerOffer, 'capacity' | 'labels' | 'version' | 'host' | 'pid'> {
   readonly name: string;
   readonly session: string;
-  readonly state: 'ready' | 'draining' | 'silent';
+  /** An incompatible one speaks another version of the protocol than this process. */
+  readonly state: 'ready' | 'draining' | 'silent' | 'incompatible';
   /** How many attempts it holds. */
   readonly running: number;
   readonly lastHeardMs: number;
@@ -23,17 +24,31 @@ export async function listWorkers(settings: ClusterSettings): Promise<ListedWork
       const message = signer.open(parseMessage(note), 'note', session, 0);
       const offer = signer.open(parseMessage(await registry.offer(session)), 'note', session, 0);
       if (message === undefined || offer === undefined) continue;
-      const { name, held, isDraining, isGone } = JSON.parse(message.content) as WorkerNote;
-      if (isGone) continue;
-      const isSilent = ageMs > DEFAULT_TIMES.leaseMs;
-      const state = isSilent ? 'silent' : isDraining ? 'draining' : 'ready';
+      const read = JSON.parse(message.content) as WorkerNote & { protocol?: number };
+      if (read.isGone) continue;
       const offered = JSON.parse(offer.content) as WorkerOffer;
-      found.push({ ...offered, name, session, state, running: held.length, lastHeardMs: ageMs });
+      const isKnown = read.protocol === PROTOCOL_VERSION;
+      found.push({
+        ...offered,
+        // Another version may have other fields.
+        ...(!isKnown && { capacity: {}, labels: {} }),
+        name: nameOf(session),
+        session,
+        state: stateOf(read, isKnown, ageMs),
+        running: isKnown ? read.held.length : 0,
+        lastHeardMs: ageMs,
+      });
     }
     return found.sort((a, b) => a.name.localeCompare(b.name) || a.lastHeardMs - b.lastHeardMs);
   } finally {
     registry.close();
   }
+}
+
+function stateOf({ isDraining }: WorkerNote, isKnown: boolean, ageMs: number): ListedWorker['state'] {
+  if (ageMs > DEFAULT_TIMES.leaseMs) return 'silent';
+  if (!isKnown) return 'incompatible';
+  return isDraining ? 'draining' : 'ready';
 }
 
 export async function drainWorker(settings: ClusterSettings, name: string): Promise<void> {
@@ -49,7 +64,10 @@ export async function drainWorker(settings: ClusterSettings, name: string): Prom
 export async function checkCluster(settings: ClusterSettings): Promise<string[]> {
   const registry = await ClusterRegistry.connect(settings);
   try {
+    await registry.tryOut();
     return await serverWarnings(registry.redis);
+  } catch (error) {
+    throw isRefusal(error) ? unsuitable(`it refuses a command: ${error.message}`) : error;
   } finally {
     registry.close();
   }

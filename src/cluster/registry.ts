@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { VolleyError } from '../core/errors.ts';
 import { reasonText } from '../core/words.ts';
-import type { BeatReply } from './protocol/messages.ts';
+import { type BeatReply, DEFAULT_TIMES, PROTOCOL_VERSION, type ProtocolTimes } from './protocol/messages.ts';
 
 /** Where a cluster is, and how its parts prove that they belong to it. */
 export interface ClusterSettings {
@@ -27,8 +27,16 @@ export interface RegistryEntry {
 const MAX_FENCED = 10_000;
 const CONNECT_MS = 5000;
 const MIN_VERSION = [6, 2];
+/** The share of a lease after which a connection without answers is replaced, so that the lease can still be renewed. */
+const SILENT_SHARE = 0.6;
+/** The share of the memory in use above which a server is nearly full. */
+const NEARLY_FULL = 0.9;
 
-/** All scripts start with the time of the server, the only clock that all parts share. */
+/**
+ * All scripts start with the time of the server, the only clock that all parts share. A server whose memory is full refuses
+ * a script at its first command that may need memory, but not after one that frees some. So what must go on with a full
+ * server deletes something first: leases, heartbeats and outcomes, which replace or end what is there. New work waits.
+ */
 const NOW = `local t = redis.call('TIME'); local now = t[1] * 1000 + math.floor(t[2] / 1000); `;
 
 const SCRIPTS = {
@@ -39,6 +47,7 @@ const SCRIPTS = {
 local holder = redis.call('GET', KEYS[2])
 if holder and holder ~= ARGV[1] then return {0, holder} end
 local epoch = math.max(tonumber(redis.call('GET', KEYS[1]) or '0') + 1, now)
+redis.call('DEL', KEYS[2])
 redis.call('SET', KEYS[1], string.format('%d', epoch))
 redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])
 return {epoch, ''}`,
@@ -48,17 +57,19 @@ return {epoch, ''}`,
     numberOfKeys: 4,
     lua: `${NOW}
 local epoch = tonumber(redis.call('GET', KEYS[1]) or '0')
-if tonumber(ARGV[3]) > epoch then
+if tonumber(ARGV[3]) >= epoch then
   epoch = tonumber(ARGV[3])
+  redis.call('DEL', KEYS[2])
   redis.call('SET', KEYS[1], ARGV[3])
+  redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])
 end
-if epoch == tonumber(ARGV[3]) then redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2]) end
 return {epoch, now, redis.call('HGETALL', KEYS[3]), redis.call('HGETALL', KEYS[4])}`,
   },
   /** KEYS: epoch, holder, notes, heard, offers, fenced, drain. ARGV: session, note, offer, own epoch, name. */
   clusterBeat: {
     numberOfKeys: 7,
     lua: `${NOW}
+redis.call('HDEL', KEYS[3], ARGV[1])
 local epoch = tonumber(redis.call('GET', KEYS[1]) or '0')
 if tonumber(ARGV[4]) > epoch then
   epoch = tonumber(ARGV[4])
@@ -72,17 +83,20 @@ redis.call('HSET', KEYS[4], ARGV[1], string.format('%d', now))
 redis.call('HSET', KEYS[5], ARGV[1], ARGV[3])
 return {epoch, 0, redis.call('SISMEMBER', KEYS[7], ARGV[5]), now, coordinator}`,
   },
-  /** KEYS: fenced, outcomes. ARGV: session, inbox, then keys and outcomes. What is stored is also published. */
+  /**
+   * KEYS: fenced, outcomes. ARGV: session, inbox, then keys and outcomes. What is stored is also published. The first
+   * outcome of an attempt stays.
+   */
   clusterReport: {
     numberOfKeys: 2,
     lua: `
 if redis.call('ZSCORE', KEYS[1], ARGV[1]) then return 0 end
+redis.call('HDEL', KEYS[2], '')
 local outcomes = {}
 for i = 3, #ARGV, 2 do
-  redis.call('HSET', KEYS[2], ARGV[i], ARGV[i + 1])
-  outcomes[#outcomes + 1] = ARGV[i + 1]
+  if redis.call('HSETNX', KEYS[2], ARGV[i], ARGV[i + 1]) == 1 then outcomes[#outcomes + 1] = ARGV[i + 1] end
 end
-redis.call('PUBLISH', ARGV[2], '[' .. table.concat(outcomes, ',') .. ']')
+if #outcomes > 0 then redis.call('PUBLISH', ARGV[2], '[' .. table.concat(outcomes, ',') .. ']') end
 return 1`,
   },
   /** KEYS: epoch, notes, heard, offers, fenced, outcomes. ARGV: session, own epoch. Returns the outcomes. */
@@ -90,9 +104,9 @@ return 1`,
     numberOfKeys: 6,
     lua: `${NOW}
 if tonumber(redis.call('GET', KEYS[1]) or '0') > tonumber(ARGV[2]) then return false end
+for i = 2, 4 do redis.call('HDEL', KEYS[i], ARGV[1]) end
 redis.call('ZADD', KEYS[5], now, ARGV[1])
 redis.call('ZREMRANGEBYRANK', KEYS[5], 0, -${MAX_FENCED + 1})
-for i = 2, 4 do redis.call('HDEL', KEYS[i], ARGV[1]) end
 return redis.call('HGETALL', KEYS[6])`,
   },
 } as const;
@@ -108,10 +122,19 @@ export class ClusterRegistry {
   ) {}
 
   /** Connects and checks the server. */
-  static async connect(settings: ClusterSettings): Promise<ClusterRegistry> {
+  static async connect(
+    settings: ClusterSettings,
+    { leaseMs }: ProtocolTimes = DEFAULT_TIMES,
+  ): Promise<ClusterRegistry> {
     const { Redis } = await loadPackage(() => import('ioredis'));
-    const options = { lazyConnect: true, maxRetriesPerRequest: null, connectTimeout: CONNECT_MS };
-    const redis = new Redis(settings.url, { ...options, retryStrategy: () => null });
+    const redis = new Redis(settings.url, {
+      lazyConnect: true,
+      maxRetriesPerRequest: null,
+      connectTimeout: CONNECT_MS,
+      // A connection can be dead without an end that anybody sees.
+      socketTimeout: silentMs(leaseMs),
+      retryStrategy: () => null,
+    });
     // Without a listener, an error of the connection would end the process. Commands report it.
     let problem: unknown;
     redis.on('error', (error) => {
@@ -175,7 +198,28 @@ export class ClusterRegistry {
   async acquire(id: string, leaseMs: number): Promise<{ epoch: number; holder: string }> {
     const keys = ['epoch', 'holder'].map((name) => this.key(name));
     const [epoch, holder] = (await this.redis.clusterAcquire(...keys, id, leaseMs)) as [number, string];
+    if (epoch > 0) await this.redis.set(this.key('protocol'), PROTOCOL_VERSION).catch(() => {});
     return { epoch, holder };
+  }
+
+  /** The version of the protocol that the last coordinator speaks; undefined if it did not say. */
+  async coordinatorProtocol(): Promise<number | undefined> {
+    const text = await this.redis.get(this.key('protocol'));
+    return text === null ? undefined : Number(text);
+  }
+
+  /** Does once what needs permissions. Throws if one is missing. */
+  async tryOut(): Promise<void> {
+    const probe = this.channelOf('probe');
+    await this.redis.eval(`return redis.call('SET', KEYS[1], '1', 'PX', 1)`, 1, probe);
+    await this.redis.publish(probe, '');
+    const subscriber = this.duplicate();
+    try {
+      await subscriber.connect();
+      await subscriber.subscribe(probe);
+    } finally {
+      subscriber.disconnect();
+    }
   }
 
   /** Renews the coordinator's lease and reads all notes. */
@@ -317,26 +361,65 @@ function placeOf(url: string): string {
   }
 }
 
-/** What is wrong or risky about a server that works otherwise. */
+/** How long a connection may be silent although an answer is due. */
+export function silentMs(leaseMs: number): number {
+  return leaseMs * SILENT_SHARE;
+}
+
+/** Whether the server itself refused a command. Other errors are those of the connection. */
+export function isRefusal(error: unknown): error is Error {
+  return error instanceof Error && error.name === 'ReplyError';
+}
+
+/** What is risky about a server that works otherwise. */
 export async function serverWarnings(redis: Redis): Promise<string[]> {
-  const persistence = await redis.info('persistence').catch(() => '');
-  return /aof_enabled:0/.test(persistence)
-    ? ['The server has no append-only file (appendonly no): if it crashes, running calls are lost.']
-    : [];
+  const info = await redis.info().catch(() => '');
+  const [fsync, appends] = await Promise.all([
+    // Not every user may read the configuration.
+    redis.config('GET', 'appendfsync').catch(() => []) as Promise<string[]>,
+    field(info, 'aof_enabled'),
+  ]);
+  const [used, limit] = [Number(field(info, 'used_memory')), Number(field(info, 'maxmemory'))];
+  return [
+    ...(appends === '0'
+      ? ['The server has no append-only file (appendonly no): if it crashes, running calls are lost.']
+      : []),
+    ...(appends === '1' && fsync[1] === 'no'
+      ? [
+          'The server does not flush its append-only file (appendfsync no): if its machine crashes, calls of the last half minute are lost.',
+        ]
+      : []),
+    ...(field(info, 'aof_last_write_status') === 'err'
+      ? ['The server could not write its append-only file: look at its disk.']
+      : []),
+    ...(limit > 0 && used > limit * NEARLY_FULL
+      ? [
+          `The server uses ${megabytes(used)} of ${megabytes(limit)} MB (maxmemory): when it is full, new calls wait.`,
+        ]
+      : []),
+  ];
+}
+
+function megabytes(bytes: number): string {
+  return (bytes / 2 ** 20).toFixed(0);
+}
+
+function field(info: string, name: string): string | undefined {
+  return new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1];
 }
 
 async function checkServer(redis: Redis): Promise<void> {
   const info = await redis.info();
-  const version = /^redis_version:(\d+)\.(\d+)/m.exec(info);
-  const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1];
-  const [major = 0, minor = 0] = version === null ? [] : [Number(version[1]), Number(version[2])];
+  const [major = 0, minor = 0] = (field(info, 'redis_version') ?? '').split('.').map(Number);
   if (major < MIN_VERSION[0]! || (major === MIN_VERSION[0] && minor < MIN_VERSION[1]!))
     throw unsuitable(`it is version ${major}.${minor}, but ${MIN_VERSION.join('.')} is needed`);
+  const policy = field(info, 'maxmemory_policy');
   if (policy !== undefined && policy !== 'noeviction')
     throw unsuitable(`its maxmemory-policy is ${policy}, which drops jobs when its memory is full`);
+  if (field(info, 'role') === 'slave') throw unsuitable('it is a replica; name the primary server');
 }
 
-function unsuitable(why: string): VolleyError {
+export function unsuitable(why: string): VolleyError {
   return new VolleyError('CLUSTER_UNSUITABLE', `The Redis server is not suitable for a cluster: ${why}.`);
 }
 

@@ -63,6 +63,11 @@ export interface RemoteProgress {
   readonly hasBegun?: true;
 }
 
+/** The name of a worker. Its sessions are that, and something random. */
+export function nameOf(session: string): string {
+  return session.slice(0, session.lastIndexOf('.'));
+}
+
 /** The label under which a worker offers a tool. */
 export function toolLabel(name: string): string {
   return `tool.${name}`;

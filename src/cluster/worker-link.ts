@@ -3,9 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Job, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { VolleyError } from '../core/errors.ts';
-import { DEFAULT_TIMES, type ProtocolTimes, type WorkerNote } from './protocol/messages.ts';
+import { DEFAULT_TIMES, PROTOCOL_VERSION, type ProtocolTimes, type WorkerNote } from './protocol/messages.ts';
 import { WorkerProtocol } from './protocol/worker-protocol.ts';
-import { ClusterRegistry, type ClusterSettings, loadPackage } from './registry.ts';
+import { ClusterRegistry, type ClusterSettings, isRefusal, loadPackage, silentMs } from './registry.ts';
 import { type MessageScope, parseMessage, type SignedMessage, Signer } from './signature.ts';
 import type { Assignment, DeliveredCalls, RemoteOutcome, RemoteProgress, WorkerOffer } from './work.ts';
 
@@ -40,8 +40,8 @@ export interface WorkerLinkOptions {
 }
 
 /** A lock that is not renewed for this long lets BullMQ deliver the job again, and the protocol sees that. */
-const LOCK_MS = 15_000;
-const STALLED_MS = 5000;
+const LOCK_MS = 5000;
+const STALLED_MS = 2500;
 const GOODBYE_MS = 1000;
 /** The most outcomes that are stored at once, so that the server is never busy for long. */
 const MAX_TOGETHER = 64;
@@ -59,9 +59,13 @@ export class WorkerLink {
   private isReporting = false;
   private waiting: readonly string[] = [];
   private consumer: Worker | undefined;
+  /** The connections that the consumer has made for itself. */
+  private blocking: Redis[] = [];
   private serverNow = 0;
   private timers: NodeJS.Timeout[] = [];
   private isClosed = false;
+  /** Whether the server refused the last heartbeat. */
+  private isRefused = false;
 
   private constructor(
     private readonly registry: ClusterRegistry,
@@ -78,7 +82,8 @@ export class WorkerLink {
 
   static async open(options: WorkerLinkOptions, host: ToolHost): Promise<WorkerLink> {
     const { Worker } = await loadPackage(() => import('bullmq'));
-    const registry = await ClusterRegistry.connect(options.settings);
+    const { times = DEFAULT_TIMES } = options;
+    const registry = await ClusterRegistry.connect(options.settings, times);
     const subscriber = registry.duplicate();
     try {
       await subscriber.connect();
@@ -89,7 +94,6 @@ export class WorkerLink {
       registry.close();
       throw error;
     }
-    const { times = DEFAULT_TIMES } = options;
     return new WorkerLink(registry, subscriber, Worker, options, times, host).start();
   }
 
@@ -121,7 +125,7 @@ export class WorkerLink {
     this.isClosed = true;
     for (const timer of this.timers) clearTimeout(timer);
     await this.sayGoodbye();
-    await this.consumer?.close(true).catch(() => {});
+    await Promise.race([this.endConsumer(), sleep(GOODBYE_MS)]);
     this.subscriber.disconnect();
     this.registry.close();
   }
@@ -147,12 +151,12 @@ export class WorkerLink {
   /** Takes jobs from the queue of the current session. */
   private join(): void {
     const { session } = this.protocol;
-    const { redis, queuePrefix } = this.registry;
-    void this.consumer?.close(true).catch(() => {});
+    void this.endConsumer();
     this.outbox = [];
+    const tracked = trackCopies(this.registry.redis);
     this.consumer = new this.WorkerClass(session, (job: Job) => this.take(session, job), {
-      connection: redis,
-      prefix: queuePrefix,
+      connection: this.registry.redis,
+      prefix: this.registry.queuePrefix,
       // A job is over when its attempts are accepted.
       removeOnComplete: { count: 0 },
       removeOnFail: { count: 0 },
@@ -160,43 +164,71 @@ export class WorkerLink {
       stalledInterval: STALLED_MS,
       // Whether a job may run again is decided by the protocol.
       maxStalledCount: 1_000_000,
-      drainDelay: 5,
+      // The connection is not silent for longer than it may be, in seconds.
+      drainDelay: silentMs(this.times.leaseMs) / 2000,
+      runRetryDelay: this.times.beatMs,
     });
+    this.blocking = tracked.stop();
     this.consumer.on('error', () => {});
     void this.subscriber
       .unsubscribe()
-      .then(() => this.subscriber.subscribe(this.registry.channelOf(session)));
+      .then(() => this.subscriber.subscribe(this.registry.channelOf(session)))
+      // It is closed.
+      .catch(() => {});
+  }
+
+  private async endConsumer(): Promise<void> {
+    const closing = this.consumer?.close(true).catch(() => {});
+    for (const connection of this.blocking.splice(0)) abandon(connection);
+    await closing;
   }
 
   private async beat(): Promise<void> {
     const { protocol, options } = this;
     const { name } = options;
     const sentAt = performance.now();
+    // Otherwise nobody would notice that it is dead.
+    if (this.subscriber.status === 'ready') void this.subscriber.ping().catch(() => {});
     try {
       const { session, reply } = await this.writeNote();
       this.serverNow = reply.serverNow;
       const before = protocol.epoch;
       protocol.tick(performance.now(), newSession(name));
       protocol.renewed(session, reply, sentAt, newSession(name));
-      if (before !== protocol.epoch) this.host.notify('A coordinator is running.');
+      this.isRefused = false;
+      if (before !== protocol.epoch) void this.greet();
       this.obey();
       if (protocol.isGone) {
         await this.close();
         this.host.gone();
         return;
       }
-    } catch {
+    } catch (error) {
       // The connection broke in the middle. The next heartbeat follows.
+      if (isRefusal(error) && !this.isRefused) {
+        this.isRefused = true;
+        this.host.notify(`The Redis server refuses heartbeats: ${error.message}`);
+      }
     }
     const pauseMs = protocol.isDraining ? this.times.beatMs / 4 : this.times.beatMs;
     if (!this.isClosed) this.timers[1] = setTimeout(() => void this.beat(), pauseMs);
+  }
+
+  /** There is a new coordinator. */
+  private async greet(): Promise<void> {
+    const version = await this.registry.coordinatorProtocol().catch(() => undefined);
+    this.host.notify(
+      version === undefined || version === PROTOCOL_VERSION
+        ? 'A coordinator is running.'
+        : `A coordinator is running, but it speaks version ${version} of the cluster protocol, and this worker version ${PROTOCOL_VERSION}. It gets no work until both run the same version of Volley.`,
+    );
   }
 
   private async writeNote() {
     const { name, offer } = this.options;
     const note = this.protocol.nextNote(this.waiting, performance.now());
     const { session, epoch } = note;
-    const [signedNote, signedOffer] = [note, offer].map((content) =>
+    const [signedNote, signedOffer] = [{ ...note, protocol: PROTOCOL_VERSION }, offer].map((content) =>
       JSON.stringify(this.sign('note', '', JSON.stringify(content))),
     );
     const reply = await this.registry.beat({ session, name, epoch }, signedNote!, signedOffer!);
@@ -315,4 +347,29 @@ async function requireFree(
 /** Random, so that nobody can predict the session that messages must name. */
 function newSession(name: string): string {
   return `${name}.${randomBytes(9).toString('hex')}`;
+}
+
+/** Notes the copies that are made of a connection until `stop`. */
+function trackCopies(redis: Redis): { stop(): Redis[] } {
+  const copies: Redis[] = [];
+  const { duplicate } = redis;
+  redis.duplicate = (options) => {
+    const copy = duplicate.call(redis, options);
+    copies.push(copy);
+    return copy;
+  };
+  return {
+    stop: () => {
+      redis.duplicate = duplicate;
+      return copies;
+    },
+  };
+}
+
+/** Ends a connection for good. BullMQ may connect again after it was closed, if it was just about to. */
+function abandon(connection: Redis): void {
+  connection.on('error', () => {});
+  connection.options.retryStrategy = () => null;
+  connection.connect = () => Promise.reject(new Error('The session is over.'));
+  connection.disconnect();
 }

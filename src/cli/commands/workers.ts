@@ -29,13 +29,16 @@ export const workersCommand = defineCommand<WorkersOptions>({
         ([label]) => label !== 'worker' && label !== 'share' && !label.startsWith('tool.'),
       );
       const tools = Object.keys(labels).filter((label) => label.startsWith('tool.')).length;
-      const offers = [
-        `${running} of ${capacity.concurrency} calls`,
-        `${capacity.cpu} cpu`,
-        `${capacity.memoryMb} MB`,
-        countText(tools, 'tool'),
-        ...own.map(([label, value]) => `${label}=${value}`),
-      ];
+      const offers =
+        state === 'incompatible'
+          ? ['gets no work: run the same version of Volley on all machines']
+          : [
+              `${running} of ${capacity.concurrency} calls`,
+              `${capacity.cpu} cpu`,
+              `${capacity.memoryMb} MB`,
+              countText(tools, 'tool'),
+              ...own.map(([label, value]) => `${label}=${value}`),
+            ];
       const heard = `heard ${spanText(lastHeardMs)} ago`;
       io.stdout.write(`${name}  ${state}  ${offers.join(', ')}  (${host}, Volley ${version}, ${heard})\n`);
     }

@@ -4,6 +4,9 @@
  * fenced three times: by the number of the attempt, by the epoch of the coordinator, and by the session of the worker.
  */
 
+/** Increases with every change after which coordinator and workers of different versions do not understand each other. */
+export const PROTOCOL_VERSION = 1;
+
 /** What a worker writes into the registry with every heartbeat. */
 export interface WorkerNote {
   readonly name: string;

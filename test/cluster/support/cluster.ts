@@ -55,8 +55,9 @@ export class OwnCluster {
   async coordinator(
     tools: readonly Tool[],
     options: ClusterCoordinatorOptions = {},
+    settings = this.settings,
   ): Promise<{ cluster: ClusterCoordinator; calls: ParallelToolCoordinator }> {
-    const cluster = await ClusterCoordinator.open(this.settings, { times: TIMES, ...options });
+    const cluster = await ClusterCoordinator.open(settings, { times: TIMES, ...options });
     const calls = new ParallelToolCoordinator({ config: defaultConfig(this.folder) });
     calls.register(...tools);
     cluster.attach(calls);
