@@ -265,7 +265,7 @@ export class Dispatcher {
 
   private widened(quota: Quota): void {
     this.timers.clear(quota);
-    if (quota.isRecovered) this.quotas.byName.delete(quota.name);
+    if (quota.isRecovered) this.quotas.forget(quota.name);
     this.contest.wake(this.quotas.waiters);
   }
 

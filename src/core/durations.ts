@@ -61,7 +61,9 @@ export class DurationModel {
   private sketch: Sketch | undefined;
   /** Actual durations relative to the caller's estimate. */
   private ratios: Sketch | undefined;
-  /** 0 while nothing is known. */
+  /** The trimmed mean; 0 while nothing is known. */
+  private mean = 0;
+  /** The same as a whole number, at least 1; 0 while nothing is known. */
   private estimate = 0;
   /** The estimate when it last changed notably. */
   private notedMs = 0;
@@ -74,7 +76,8 @@ export class DurationModel {
     this.sketch ??= new Sketch(3);
     add(this.sketch, durationMs);
     if (--this.staleAfter <= 0) {
-      this.update(Math.max(1, Math.round(this.sketch.middleMean())));
+      this.mean = this.sketch.middleMean();
+      this.update(Math.max(1, Math.round(this.mean)));
       this.staleAfter = Math.min(32, 1 + (this.sketch.count >> 2));
     }
     if (estimatedMs === 0) return;
@@ -90,6 +93,11 @@ export class DurationModel {
   /** The expected duration in whole milliseconds, at least 1 so that a longer chain is always a longer path. */
   estimateMs(): number {
     return this.estimate === 0 ? this.unknown.guessMs : this.estimate;
+  }
+
+  /** The expected duration without rounding. */
+  meanMs(): number {
+    return this.estimate === 0 ? this.unknown.guessMs : this.mean;
   }
 
   /** Takes the tool out of the mean of all tools. */

@@ -259,6 +259,11 @@ export class Execution extends LinkedNode implements Timed, LockHolder {
     return this.terms.isEstimated ? this.estimateMs : this.demand.tool.durations.estimateMs();
   }
 
+  /** The same without rounding: many short ones together may take no time. */
+  get meanMs(): number {
+    return this.terms.isEstimated ? this.estimateMs : this.demand.tool.durations.meanMs();
+  }
+
   /** Whether that is the caller's estimate or was learned; otherwise it is a guess. */
   get isEstimateKnown(): boolean {
     return this.terms.isEstimated || this.demand.tool.durations.isKnown;

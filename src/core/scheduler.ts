@@ -347,9 +347,9 @@ export class Scheduler {
     const { lifecycle, dispatcher } = this;
     const { counts } = lifecycle;
     const waiting = counts[Status.queued]! + counts[Status.pending]! + counts[Status.retrying]!;
+    if (waiting + counts[Status.running]! > MAX_PLANNED || waiting < 2 || this.isPlanOff) return false;
     // A plan knows one machine only, and no quotas.
     if (dispatcher.placement !== undefined || !dispatcher.quotas.isEmpty) return false;
-    if (waiting < 2 || this.isPlanOff || waiting + counts[Status.running]! > MAX_PLANNED) return false;
     if (dispatcher.structure !== this.draftedStructure) return true;
     if (dispatcher.plan !== undefined) return dispatcher.plan.isOutdated;
     return this.undraftedVersion >= 0 && this.undraftedVersion !== this.catalog.unknown.version;
@@ -371,7 +371,7 @@ export class Scheduler {
       counts.reduce((sum, count, status) => sum + (isSettled(status as StatusCode) ? count : 0), 0);
     const effort = Math.min(1, Math.max(MIN_EFFORT, (events - this.draftedEvents) / unsettled.length));
     this.draftedEvents = events;
-    const workMs = unsettled.reduce((sum, { expectedMs }) => sum + expectedMs, 0);
+    const workMs = unsettled.reduce((sum, { meanMs }) => sum + meanMs, 0);
     const draft = workMs < minGainMs ? undefined : draftPlan(unsettled, dispatcher, stepMs, now, effort);
     dispatcher.plan?.reviewed();
     this.undraftedVersion = draft === undefined ? catalog.unknown.version : -1;

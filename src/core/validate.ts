@@ -287,6 +287,7 @@ function checkDependencies(execution: Execution): void {
 
 /** Quotas count what runs, and what is paused will be looked at again. */
 function checkQuotas({ dispatcher: { quotas, contest }, timers, now }: Scheduler, { holding }: Census): void {
+  check(quotas.isEmpty === (quotas.byName.size === 0), 'the quotas know whether there are any');
   for (const quota of quotas.byName.values()) {
     const { name, isProbing, probe, allowed, peak } = quota;
     const running = count(holding, (execution) => execution.quota === name);

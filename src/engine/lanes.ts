@@ -3,6 +3,7 @@ import type { Execution } from '../core/execution.ts';
 import type { Failure } from '../core/failure.ts';
 import type { Scheduler } from '../core/scheduler.ts';
 import { Status } from '../core/status.ts';
+import { BackgroundPlanner } from './background-planner.ts';
 import { Alarm, type Clock } from './clock.ts';
 import { Job } from './job.ts';
 import { thrownUndefined } from './outcome.ts';
@@ -34,6 +35,7 @@ export class Lanes {
   private isSliceOpen = false;
   private sliceStartedAt = 0;
   private readonly alarm: Alarm;
+  private readonly planner: BackgroundPlanner;
   /**
    * The async context in which the engine was created. All lanes run in it: otherwise a function would see the context
    * of the caller whose function ran before it in its lane.
@@ -44,9 +46,10 @@ export class Lanes {
     private readonly scheduler: Scheduler,
     private readonly clock: Clock,
     private readonly owner: TaskOwner,
-    private readonly turns: { readonly begins: (now: number) => void; readonly ended: (now: number) => void },
+    private readonly turnEnded: (now: number) => void,
   ) {
     this.alarm = new Alarm(clock, this.turn);
+    this.planner = new BackgroundPlanner(scheduler, () => void this.requestTurn());
   }
 
   /** Called by the scheduler to run an attempt. */
@@ -100,11 +103,11 @@ export class Lanes {
 
   /** Runs the scheduler, opens further lanes if it starts several attempts, and returns the last one to the caller. */
   private next(now: number): Execution | undefined {
-    this.turns.begins(now);
+    this.planner.consider(now);
     this.scheduler.advance(now);
     if (this.stops.length > 0) this.deliverStops();
     this.alarm.setFor(this.scheduler.nextWakeAt());
-    this.turns.ended(now);
+    this.turnEnded(now);
     if (!this.isSliceOpen) this.openSlice(now);
     else if (now - this.sliceStartedAt >= SLICE_MS) return undefined;
     let execution = this.takeStart();

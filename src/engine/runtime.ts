@@ -12,7 +12,6 @@ import type { SchedulerOptions } from '../core/scheduler-options.ts';
 import type { ExecutionSpec, GroupSpec } from '../core/spec.ts';
 import { Status } from '../core/status.ts';
 import type { AttemptUsage } from '../core/usage.ts';
-import { BackgroundPlanner } from './background-planner.ts';
 import { ChildHandle, checkNesting } from './children.ts';
 import type { Clock } from './clock.ts';
 import { checkContext, checkFunction, defaultToolName, type ExecutionContext, toSpec } from './context.ts';
@@ -45,7 +44,6 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
   readonly history: AllocationHistory;
   readonly settlements = new Settlements();
   private readonly lanes: Lanes;
-  private readonly planner: BackgroundPlanner;
   private readonly signalLinks = new SignalLinks<Job>((jobs, reason) => void this.cancelEach(jobs, reason));
   /** Whether pausing is rejected, because paused work would never end. */
   isClosing = false;
@@ -62,11 +60,7 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
     const groups = () => [catalog.root, ...catalog.groups.values()];
     this.log = new ProgressLog(this.clock, eventLogSize, groups, lifecycle.counts);
     this.history = new AllocationHistory(allocationHistorySize, this.clock, dispatcher.resources);
-    this.planner = new BackgroundPlanner(this.scheduler, () => void this.lanes.requestTurn());
-    this.lanes = new Lanes(this.scheduler, this.clock, this, {
-      begins: (now) => this.planner.consider(now),
-      ended: (now) => this.turnEnded(now),
-    });
+    this.lanes = new Lanes(this.scheduler, this.clock, this, (now) => this.turnEnded(now));
   }
 
   /** Whether the engine is idle and every stopped attempt has ended or was abandoned. */
