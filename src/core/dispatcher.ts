@@ -50,8 +50,8 @@ export class Dispatcher {
   structure = 0;
   /** The execution that resources are reserved for. */
   reserved: Execution | undefined;
-  /** The worker on which room is reserved for it, if there are workers. */
-  private reservedOn: PlacedWorker | undefined;
+  /** The worker on which room is reserved for it, if there are workers. Null until others could take that room. */
+  private chosenWorker: PlacedWorker | undefined | null;
   /** How things stand by estimate when the reserved execution can start; computed on demand. */
   private forecast: Forecast | undefined;
   readonly contest = new Contest();
@@ -225,14 +225,17 @@ export class Dispatcher {
 
   /** Reconsiders what waits for workers after one joined, drains or left, or lets more executions wait on it. */
   workersChanged(): void {
-    const { placement, reservedOn } = this;
+    const { placement, chosenWorker } = this;
     this.structureChanged();
     for (const waiters of placement!.waitersFor()) this.contest.wake(waiters);
-    // What was gathered on a worker is kept, unless it cannot be used any more.
-    const isKept = reservedOn !== undefined && placement!.workers.get(reservedOn.id) === reservedOn;
     if (this.reserved === undefined) return;
-    if (isKept && !reservedOn.isDraining) this.holdersChanged();
-    else this.dropReservation();
+    // What was gathered on a worker is kept, unless it cannot be used any more.
+    const isLost =
+      chosenWorker === undefined ||
+      (chosenWorker !== null &&
+        (chosenWorker.isDraining || placement!.workers.get(chosenWorker.id) !== chosenWorker));
+    if (isLost) this.dropReservation();
+    else this.holdersChanged();
   }
 
   /**
@@ -326,9 +329,11 @@ export class Dispatcher {
 
   /** The worker on which an execution could delay the reserved one, so that it must be placed on another. */
   private workerKeptFrom(execution: Execution, now: number): PlacedWorker | undefined {
-    const { reserved, reservedOn } = this;
-    if (reserved === undefined || reservedOn === undefined || this.goesBeforeReserved(execution))
+    const { reserved, placement } = this;
+    if (reserved === undefined || placement === undefined || this.goesBeforeReserved(execution))
       return undefined;
+    const { reservedOn } = this;
+    if (reservedOn === undefined) return undefined;
     const { needs } = execution.demand;
     const others = reserved.demand.needs;
     if (!overflows(needs, others, reservedOn.used, (index) => reservedOn.limitOf(index))) return undefined;
@@ -475,25 +480,30 @@ export class Dispatcher {
   private reserve(execution: Execution): void {
     if (this.reserved !== undefined) this.dropReservation();
     this.reserved = execution;
-    this.reservedOn = this.workerToReserve(execution);
+    this.chosenWorker = null;
     this.forecast = undefined;
     this.resources.locks.reservedFor = execution;
     this.resources.locks.isReservedToResume = execution.room === 'lent';
   }
 
-  private workerToReserve(execution: Execution): PlacedWorker | undefined {
-    const { placement, room } = this;
-    if (execution.room === 'lent') return placement?.workerOf(execution);
-    return placement?.bestToReserve(
-      execution,
-      (worker) => forecastStart(execution, room, worker)?.at ?? Number.POSITIVE_INFINITY,
-    );
+  private get reservedOn(): PlacedWorker | undefined {
+    const { placement, reserved, room } = this;
+    if (reserved === undefined || placement === undefined) return undefined;
+    if (this.chosenWorker === null)
+      this.chosenWorker =
+        reserved.room === 'lent'
+          ? placement.workerOf(reserved)
+          : placement.bestToReserve(
+              reserved,
+              (worker) => forecastStart(reserved, room, worker)?.at ?? Number.POSITIVE_INFINITY,
+            );
+    return this.chosenWorker;
   }
 
   private dropReservation(): void {
     const execution = this.reserved!;
     this.reserved = undefined;
-    this.reservedOn = undefined;
+    this.chosenWorker = undefined;
     this.resources.locks.reservedFor = undefined;
     if (execution.claims !== undefined) this.resources.locks.promoteNext(execution);
     this.contest.wake(this.reservation.waiters);
