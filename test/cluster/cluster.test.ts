@@ -138,15 +138,6 @@ describe('a cluster', () => {
     await vi.waitFor(() => expect(stops).toEqual([1]), { timeout: 60_000 });
   });
 
-  test('ends although every message about an outcome is lost', async () => {
-    await cluster.worker('a', [double]);
-    const { cluster: link, calls } = await cluster.coordinator([double]);
-    // Nothing arrives any more.
-    await (link as unknown as { subscriber: Redis }).subscriber.unsubscribe();
-    const result = await calls.executeSingle({ name: 'double', arguments: { value: 4 } });
-    expect(result).toMatchObject({ status: 'completed', value: { doubled: 8 } });
-  });
-
   test('places calls by label, and explains what is missing', async () => {
     await cluster.worker('plain', [double]);
     const { calls } = await cluster.coordinator([double]);
@@ -333,14 +324,6 @@ describe('somebody who can write to Redis but has no key', () => {
 });
 
 describe('a Redis server', () => {
-  test('that may evict keys is refused', async () => {
-    const redis = new Redis(cluster.settings.url);
-    await redis.config('SET', 'maxmemory-policy', 'allkeys-lru');
-    await expect(cluster.coordinator([])).rejects.toMatchObject({ code: 'CLUSTER_UNSUITABLE' });
-    await redis.config('SET', 'maxmemory-policy', 'noeviction');
-    redis.disconnect();
-  });
-
   test('that is not there is reported without the password of its address', async () => {
     const url = 'redis://user:secret@127.0.0.1:1';
     const { ClusterRegistry } = await import('../../src/cluster/registry.ts');

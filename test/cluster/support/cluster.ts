@@ -20,16 +20,23 @@ export class OwnCluster {
   private constructor(
     readonly redis: OwnRedis,
     readonly folder: string,
+    private readonly prefix: string,
   ) {}
 
   static async start(): Promise<OwnCluster> {
     const folder = mkdtempSync(join(tmpdir(), 'volley-cluster-'));
-    return new OwnCluster(await startRedis(), folder);
+    return new OwnCluster(await startRedis(), folder, 'test');
+  }
+
+  /** Another cluster on the same server. It has nothing to do with this one. */
+  beside(prefix: string): OwnCluster {
+    return new OwnCluster(this.redis, this.folder, prefix);
   }
 
   get settings(): ClusterSettings {
     const artifacts = join(this.folder, 'artifacts');
-    return { url: this.redis.url, prefix: 'test', key: 'a key for tests only', share: 'files', artifacts };
+    const { prefix } = this;
+    return { url: this.redis.url, prefix, key: 'a key for tests only', share: 'files', artifacts };
   }
 
   async worker(
