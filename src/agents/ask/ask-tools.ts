@@ -1,7 +1,7 @@
 import type { VolleyConfig } from '../../config/config.ts';
+import { childEnvironment } from '../../git/child-environment.ts';
 import type { ToolSet } from '../../tools/builtin/environment.ts';
 import type { Tool } from '../../tools/tool.ts';
-import { childEnvironment } from '../child-environment.ts';
 import { askAgentTool } from './ask-agent.ts';
 import { askModelTool } from './ask-model.ts';
 

@@ -5,6 +5,7 @@ import { unreachable } from '../../core/errors.ts';
 import { listText } from '../../core/words.ts';
 import { ToolFailure } from '../../engine/tool-failure.ts';
 import type { ToolContext } from '../../runners/runner.ts';
+import { patternMatcher } from '../../tools/pattern/path-patterns.ts';
 import type { Feature, Subtask } from '../files/feature.ts';
 import {
   completeSubtask,
@@ -13,7 +14,6 @@ import {
   unapproveReview,
 } from '../files/subtask-changes.ts';
 import { findSubtask } from '../files/subtask-reference.ts';
-import { patternMatcher } from '../plan/deliverables.ts';
 import { type Evidence, failedChecks } from '../verify/verify.ts';
 import type { UndeliveredWork, Workspace } from '../workspace/workspace.ts';
 import { type AgentEnd, callAgent, rejectedText } from './call-agent.ts';

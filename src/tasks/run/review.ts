@@ -1,11 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { DeniedPaths } from '../../agents/denied-paths.ts';
 import { oneLine } from '../../batch/text.ts';
 import type { VolleyConfig } from '../../config/config.ts';
 import { VolleyError } from '../../core/errors.ts';
+import { Git, splitNul } from '../../git/git.ts';
 import { createLauncher } from '../../runners/process/helper-launcher.ts';
 import type { Feature, Subtask } from '../files/feature.ts';
-import { withRunLock } from '../files/folder-lock.ts';
 import { isoTime } from '../files/readiness.ts';
+import { withRunLock } from '../files/run-lock.ts';
 import {
   approveReview,
   completeSubtask,
@@ -17,8 +19,6 @@ import { findSubtask } from '../files/subtask-reference.ts';
 import type { TaskFolder } from '../files/task-folder.ts';
 import { withCommandRunner } from '../verify/command-runner.ts';
 import { requireTrusted } from '../verify/trust.ts';
-import { DeniedPaths } from '../workspace/denied-paths.ts';
-import { Git, splitNul } from '../workspace/git.ts';
 import { gitWorktrees } from '../workspace/worktrees.ts';
 import { refuseForAgents } from './mailbox.ts';
 import { recheckAfterMerge } from './recheck.ts';

@@ -9,10 +9,10 @@ import {
   symlinkSync,
 } from 'node:fs';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
-import { writeAtomically } from '../../config/atomic-write.ts';
-import { gitFoldersOf } from '../../config/git-folders.ts';
-import { codeOf } from '../../tools/builtin/refusal.ts';
-import { isInside, realAsFarAsItExists } from '../../tools/builtin/roots.ts';
+import { writeAtomically } from '../config/atomic-write.ts';
+import { gitFoldersOf } from '../config/git-folders.ts';
+import { codeOf } from '../tools/builtin/refusal.ts';
+import { isInside, realAsFarAsItExists } from '../tools/builtin/roots.ts';
 import { filesBelow, folderEntries, lstatIfAny } from './folder-entries.ts';
 import { Git, submodulePaths } from './git.ts';
 
