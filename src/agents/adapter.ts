@@ -22,7 +22,9 @@ export interface AgentTask {
   readonly cwd: string;
   /** A private folder outside `cwd`, removed afterwards, for agents that break when several share their state. */
   readonly stateFolder: string;
-  /** A folder outside `cwd` that it must be able to write to, since it reports completion there. Without one, it only reads. */
+  /** Whether it may change files in `cwd`. */
+  readonly writes: boolean;
+  /** A folder outside `cwd` that it must be able to write to, since it reports completion there. */
   readonly mailbox: string | undefined;
   /** Its environment, which also locates its configuration and login. */
   readonly env: Readonly<Record<string, string | undefined>>;

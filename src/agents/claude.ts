@@ -51,7 +51,7 @@ export const claudeAdapter: AgentAdapter = {
       ...(task.maxTurns === undefined ? [] : ['--max-turns', String(task.maxTurns)]),
       '--permission-mode',
       'dontAsk',
-      ...(task.mailbox === undefined ? READ_ONLY : writingRules(task)),
+      ...(task.writes ? writingRules(task) : READ_ONLY),
     ],
     env: await ownFolder(task),
     input: task.prompt,
