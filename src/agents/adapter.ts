@@ -6,8 +6,11 @@ export type AgentEvent =
   | { readonly type: 'output'; readonly ok: boolean; readonly text: string }
   /** Total usage since the process started, as far as the agent reports it. */
   | ({ readonly type: 'usage' } & AgentUsage)
-  /** Its final result: whether it considers the work done. */
-  | { readonly type: 'result'; readonly ok: boolean; readonly text: string };
+  /**
+   * Its final result: whether it considers the work done. `isProse`: the text of a failure may be the model's own, not
+   * the program's.
+   */
+  | { readonly type: 'result'; readonly ok: boolean; readonly text: string; readonly isProse?: true };
 
 export interface AgentUsage {
   readonly turns?: number;

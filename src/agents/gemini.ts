@@ -165,7 +165,9 @@ function usageOf(stats: JsonFields): AgentEvent {
 }
 
 function resultOf(fields: JsonFields, lastWord: string): AgentEvent {
-  const ok = fields['status'] === 'success';
-  const text = ok ? lastWord : errorText(asFields(fields['error'])['message']) || lastWord;
-  return { type: 'result', ok, text };
+  if (fields['status'] === 'success') return { type: 'result', ok: true, text: lastWord };
+  const text = errorText(asFields(fields['error'])['message']);
+  return text === ''
+    ? { type: 'result', ok: false, text: lastWord, isProse: true }
+    : { type: 'result', ok: false, text };
 }

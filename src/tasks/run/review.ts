@@ -132,7 +132,19 @@ export async function rejectWork(
   { seq, commit, why }: ReviewedWork & { readonly why: string },
 ): Promise<Feature> {
   refuseForAgents(env, 'reject work');
-  return folder.change(name, (now, moment) => rejectReview(now, { seq, why, commit, by: 'person' }, moment));
+  const reject = (isIdle: boolean) =>
+    folder.change(name, (now, moment) =>
+      rejectReview(now, { seq, why, commit, by: 'person', isIdle }, moment),
+    );
+  const feature = await folder.read(name);
+  if (findReview(feature, seq, commit).approvedAt === undefined) return reject(false);
+  // Whoever merges holds this lock. If nobody does, a process that was to merge it was killed.
+  try {
+    return await withRunLock(folder, name, () => reject(true));
+  } catch (error) {
+    if (!(error instanceof VolleyError && error.code === 'FEATURE_RUNNING')) throw error;
+    return reject(false);
+  }
 }
 
 /** Without a run. */
@@ -146,7 +158,22 @@ async function landHere(
   const subtask = findSubtask(feature, seq);
   // A run may have merged it just now.
   if (subtask.status === 'completed') return feature;
-  findReview(feature, seq, commit);
+  // As a run does, so that nobody rejects it while it is merged.
+  await folder.change(name, (now, moment) => approveReview(now, { seq, commit }, moment));
+  try {
+    return await landApproved({ folder, config }, name, subtask, signal);
+  } catch (error) {
+    await folder.change(name, (now) => unapproveReview(now, seq)).catch(() => undefined);
+    throw error;
+  }
+}
+
+async function landApproved(
+  { folder, config }: Pick<ReviewSetting, 'folder' | 'config'>,
+  name: string,
+  subtask: Subtask,
+  signal: AbortSignal,
+): Promise<Feature> {
   const { project } = folder;
   const { setup } = config.tasks;
   const into = subtask.review?.into;
