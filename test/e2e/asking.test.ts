@@ -106,10 +106,11 @@ test('200 files get valid answers despite invalid ones, rate limits and a kill, 
   expect(asked().filter(({ what }) => what === 'limited')).toHaveLength(FILES / 20);
 
   await runBuilt(folder, ['export', '--batch', 'review', '--output-file', 'answers.csv']);
-  const [, ...rows] = readFileSync(join(folder, 'answers.csv'), 'utf8').trim().split('\r\n');
+  const [head, ...rows] = readFileSync(join(folder, 'answers.csv'), 'utf8').trim().split('\r\n');
+  expect(head).toMatch(/,answer\.file,answer\.risk,result$/);
   expect(rows).toHaveLength(FILES);
   for (const [index, row] of rows.entries())
-    expect(row).toContain(`""answer"":{""file"":""${names[index]}"",""risk"":1}`);
+    expect(row).toContain(`,${names[index]},1,"{""answer"":{""file"":""${names[index]}"",""risk"":1}`);
 });
 
 test('worktrees and temporary folders of a killed process are removed by the next one, which does the work again', async () => {
