@@ -6,8 +6,11 @@ export type AgentEvent =
   | { readonly type: 'output'; readonly ok: boolean; readonly text: string }
   /** Total usage since the process started, as far as the agent reports it. */
   | ({ readonly type: 'usage' } & AgentUsage)
-  /** Its final result: whether it considers the work done. */
-  | { readonly type: 'result'; readonly ok: boolean; readonly text: string };
+  /**
+   * Its final result: whether it considers the work done. `isProse`: the text of a failure may be the model's own, not
+   * the program's.
+   */
+  | { readonly type: 'result'; readonly ok: boolean; readonly text: string; readonly isProse?: true };
 
 export interface AgentUsage {
   readonly turns?: number;
@@ -22,7 +25,9 @@ export interface AgentTask {
   readonly cwd: string;
   /** A private folder outside `cwd`, removed afterwards, for agents that break when several share their state. */
   readonly stateFolder: string;
-  /** A folder outside `cwd` that it must be able to write to, since it reports completion there. Without one, it only reads. */
+  /** Whether it may change files in `cwd`. */
+  readonly writes: boolean;
+  /** A folder outside `cwd` that it must be able to write to, since it reports completion there. */
   readonly mailbox: string | undefined;
   /** Its environment, which also locates its configuration and login. */
   readonly env: Readonly<Record<string, string | undefined>>;

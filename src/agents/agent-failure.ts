@@ -3,7 +3,11 @@ import { limitInText, outageInText } from '../tools/limit-text.ts';
 import type { AgentExit, AgentLog } from './agent-process.ts';
 import { agentQuota, type ChosenAgent } from './find-agent.ts';
 
-/** How an agent failed, if it did: it reached a limit, something outside is out of reach, or anything else. */
+/**
+ * How an agent failed, if it did: it reached a limit, something outside is out of reach, or anything else. Only its
+ * program is believed when a limit resets, not the model: a repository could make it say anything, and pause the account
+ * for days. After a limit in the model's words the agent is asked again soon, and then less and less often.
+ */
 export function agentFailure(
   agent: ChosenAgent,
   { exitCode, signal, errors }: AgentExit,
@@ -20,12 +24,14 @@ export function agentFailure(
         : `exited with status ${exitCode}`;
   const why = redact(exitCode === 0 ? text : errors || text).trim();
   const message = `${agent.name} ${how}${why === '' ? '.' : `: ${why}`}`;
-  // What it says of a limit may stand on either stream.
-  const said = `${errors}\n${text}`;
   const scope = agentQuota(agent);
-  const limit = limitInText(said, Date.now());
+  // It may stand on either stream.
+  const own = result?.ok === false && result.isProse !== true ? `${errors}\n${text}` : errors;
+  const limit = limitInText(own, Date.now());
   if (limit !== undefined) return new RateLimitedError(message, { ...limit, scope });
-  const kind = outageInText(said);
+  if (limitInText(text, Date.now()) !== undefined) return new RateLimitedError(message, { scope });
+  // Any other program has no other way to say it.
+  const kind = outageInText(agent.adapter.name === 'command' ? `${own}\n${text}` : own);
   if (kind !== undefined) return new OutageError(message, { kind, scope });
   return new ToolFailure(message, { reason: signal === undefined ? 'error' : 'crashed' });
 }

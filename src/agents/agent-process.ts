@@ -17,7 +17,7 @@ const MAX_LINE_LENGTH = 16 * 2 ** 20;
 export interface AgentLog {
   usage: AgentUsage;
   lastText: string | undefined;
-  result: { readonly ok: boolean; readonly text: string } | undefined;
+  result: { readonly ok: boolean; readonly text: string; readonly isProse?: true } | undefined;
 }
 
 interface AgentOptions {
@@ -96,8 +96,10 @@ function note(log: AgentLog, event: AgentEvent): void {
   if (event.type === 'usage') {
     const { type: _, ...usage } = event;
     log.usage = { ...log.usage, ...usage };
-  } else if (event.type === 'result') log.result = { ok: event.ok, text: event.text };
-  else if (event.type === 'text') log.lastText = event.text;
+  } else if (event.type === 'result') {
+    const { type: _, ...result } = event;
+    log.result = result;
+  } else if (event.type === 'text') log.lastText = event.text;
 }
 
 /** Splits a stream of chunks into lines. */

@@ -51,7 +51,7 @@ export const claudeAdapter: AgentAdapter = {
       ...(task.maxTurns === undefined ? [] : ['--max-turns', String(task.maxTurns)]),
       '--permission-mode',
       'dontAsk',
-      ...(task.mailbox === undefined ? READ_ONLY : writingRules(task)),
+      ...(task.writes ? writingRules(task) : READ_ONLY),
     ],
     env: await ownFolder(task),
     input: task.prompt,
@@ -157,6 +157,9 @@ function resultOf(fields: JsonFields): AgentEvent {
   const said = asString(fields['result']) || asString(asFields(fields['error'])['message']);
   // Qwen Code reports success when its model answers with an error.
   const isRefused = said.startsWith('[API Error:');
-  const ok = fields['is_error'] !== true && fields['subtype'] === 'success' && !isRefused;
-  return { type: 'result', ok, text: answerText(said || (ok ? '' : asString(fields['subtype']))) };
+  const isGood = fields['is_error'] !== true && fields['subtype'] === 'success';
+  const ok = isGood && !isRefused;
+  const text = answerText(said || (ok ? '' : asString(fields['subtype'])));
+  // A model can say the same words.
+  return { type: 'result', ok, text, ...(isGood && isRefused && { isProse: true }) };
 }

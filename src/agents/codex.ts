@@ -29,7 +29,7 @@ export const codexAdapter: AgentAdapter = {
       '--json',
       '--skip-git-repo-check',
       '--sandbox',
-      task.mailbox === undefined ? 'read-only' : 'workspace-write',
+      task.writes ? 'workspace-write' : 'read-only',
       '--cd',
       task.cwd,
       ...(task.mailbox === undefined ? [] : ['--add-dir', task.mailbox]),

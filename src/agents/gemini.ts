@@ -66,8 +66,8 @@ export const geminiAdapter: AgentAdapter = {
 };
 
 /** By default, whatever needs confirmation is refused: nobody is there to give it. */
-function approvalMode({ mailbox, allowedCommands }: AgentTask): string {
-  if (mailbox === undefined) return 'default';
+function approvalMode({ writes, allowedCommands }: AgentTask): string {
+  if (!writes) return 'default';
   return allowedCommands === undefined ? 'yolo' : 'auto_edit';
 }
 
@@ -78,8 +78,8 @@ const DENIED = 900;
 const PIECES = /\*\*\/|\*+|\?|[^*?]+/g;
 
 /** The Gemini CLI policy for the paths and commands of a task. */
-function geminiPolicy({ cwd, mailbox, deniedPaths, allowedCommands }: AgentTask): string {
-  if (mailbox === undefined)
+function geminiPolicy({ cwd, writes, deniedPaths, allowedCommands }: AgentTask): string {
+  if (!writes)
     return stringify({
       rule: [{ toolName: [...EDITING_TOOLS, 'run_shell_command'], decision: 'deny', priority: DENIED }],
     });
@@ -165,7 +165,9 @@ function usageOf(stats: JsonFields): AgentEvent {
 }
 
 function resultOf(fields: JsonFields, lastWord: string): AgentEvent {
-  const ok = fields['status'] === 'success';
-  const text = ok ? lastWord : errorText(asFields(fields['error'])['message']) || lastWord;
-  return { type: 'result', ok, text };
+  if (fields['status'] === 'success') return { type: 'result', ok: true, text: lastWord };
+  const text = errorText(asFields(fields['error'])['message']);
+  return text === ''
+    ? { type: 'result', ok: false, text: lastWord, isProse: true }
+    : { type: 'result', ok: false, text };
 }

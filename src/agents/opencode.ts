@@ -44,8 +44,8 @@ export const opencodeAdapter: AgentAdapter = {
 };
 
 /** The last matching rule wins. Unattended, anything that needs confirmation is refused. */
-function permissions({ cwd, mailbox, deniedPaths, allowedCommands }: AgentTask): object {
-  if (mailbox === undefined) return { edit: 'deny', bash: 'deny' };
+function permissions({ cwd, writes, deniedPaths, allowedCommands }: AgentTask): object {
+  if (!writes) return { edit: 'deny', bash: 'deny' };
   const below = relative(rootOf(cwd), cwd);
   const denied = deniedPaths.flatMap((glob) => patterns(below, glob)).map((pattern) => [pattern, 'deny']);
   const allowed = withVolleyCommands(allowedCommands ?? []).map((command) => [`${command}*`, 'allow']);

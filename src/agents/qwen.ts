@@ -8,24 +8,24 @@ const CHANGING = ['edit', 'write_file', 'run_shell_command'];
 /** Qwen Code. Its runtime state goes to a private folder; its configuration and login are shared. */
 export const qwenAdapter: AgentAdapter = {
   name: 'qwen',
-  command: async ({ prompt, stateFolder, mailbox, model, maxTurns, allowedCommands, deniedPaths }) => ({
+  command: async ({ prompt, stateFolder, writes, model, maxTurns, allowedCommands, deniedPaths }) => ({
     argv: [
       'qwen',
       '--output-format',
       'stream-json',
       '--approval-mode',
-      mailbox === undefined ? 'default' : allowedCommands === undefined ? 'yolo' : 'auto-edit',
+      !writes ? 'default' : allowedCommands === undefined ? 'yolo' : 'auto-edit',
       ...(model === undefined ? [] : ['--model', model]),
       ...(maxTurns === undefined ? [] : ['--max-session-turns', String(maxTurns)]),
-      ...(mailbox === undefined
-        ? CHANGING.flatMap((tool) => ['--exclude-tools', tool])
-        : [
+      ...(writes
+        ? [
             ...withVolleyCommands(allowedCommands ?? []).flatMap((command) => [
               '--allowed-tools',
               `run_shell_command(${command} *)`,
             ]),
             ...deniedPaths.flatMap((path) => ['--exclude-tools', `Edit(${path})`]),
-          ]),
+          ]
+        : CHANGING.flatMap((tool) => ['--exclude-tools', tool])),
     ],
     env: { QWEN_RUNTIME_DIR: stateFolder },
     input: prompt,

@@ -83,7 +83,8 @@ export function usageFields({ usage }: TaskRecord): { memory_mb?: number; cpu_ms
   };
 }
 
-function costFields({
+/** What the calls of models and agents by a task cost. */
+export function costFields({
   spending,
 }: TaskRecord): Pick<ResultRow, 'input_tokens' | 'output_tokens' | 'cost_usd'> {
   if (spending === undefined) return {};

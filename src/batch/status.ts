@@ -7,7 +7,7 @@ import type { ActionResult } from './answer.ts';
 import { type BatchContext, unknownBatch } from './context.ts';
 import { countsText, endedOf, hasSucceeded } from './counts.ts';
 import { hintText } from './hints.ts';
-import { holderText } from './run/holder-requests.ts';
+import { askWhy, holderText, type WaitingTask } from './run/holder-requests.ts';
 import type { FailedTask, RunningTask } from './run/monitor.ts';
 import { spendingFields, spendingText } from './run/spending.ts';
 import { explainTask } from './task-report.ts';
@@ -23,11 +23,15 @@ export async function statusOf(
   batch: string,
   detailed: boolean,
 ): Promise<ActionResult> {
-  const view = await readView(batch, context);
-  if (view === undefined) throw await unknownBatch(context.store, batch);
+  const read = await readView(batch, context);
+  if (read === undefined) throw await unknownBatch(context.store, batch);
   const run = context.runs.current(batch);
+  const most = detailed ? MAX_EXPLAINED : 1;
+  const told = read.holder && (await askWhy(context, batch, read.holder, most));
+  const view = told === undefined ? read : { ...read, ...told.speed };
   const waiting =
-    run?.explainWaiting(detailed ? MAX_EXPLAINED : 1) ??
+    run?.explainWaiting(most) ??
+    told?.waiting ??
     (view.state === 'elsewhere' ? await waitingElsewhere(context, batch, detailed) : []);
   return {
     text: linesText(statusText(view, waiting, detailed), view.problem),
@@ -51,11 +55,6 @@ async function waitingElsewhere(
     text: (await explainTask(context, batch, id)) ?? '',
   }));
   return (await Promise.all(explained)).filter(({ text }) => text !== '');
-}
-
-export interface WaitingTask {
-  readonly id: string;
-  readonly text: string;
 }
 
 const FEW = 3;

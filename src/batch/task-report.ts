@@ -7,7 +7,7 @@ import { featureHint, transcriptHint } from './feature-task.ts';
 import { groupText, itemNoun } from './group-text.ts';
 import { hintText } from './hints.ts';
 import { type ResultRow, rowOf } from './result-row.ts';
-import { holderText } from './run/holder-requests.ts';
+import { askWhy, holderText } from './run/holder-requests.ts';
 import { linesText, oneLine, taskText } from './text.ts';
 
 /** How a task ended, or why it has not. */
@@ -121,14 +121,19 @@ export async function explainTask(
   const text = run?.explain(id);
   const ended = await endedText(context, task);
   if (ended !== undefined) return `It ${ended}`;
-  if (task.status === 'running') return text ?? (run === undefined ? pauseText(task) : undefined);
-  if (text !== undefined) return text;
+  const holder = context.runs.otherHolder(record);
+  // An attempt that runs does not wait; the store knows of its retries.
+  const told =
+    holder !== undefined && (task.status === 'open' || task.pause !== undefined)
+      ? (await askWhy(context, batch, holder, [id]))?.waiting[0]?.text
+      : undefined;
+  if (task.status === 'running') return text ?? told ?? (run === undefined ? pauseText(task) : undefined);
+  if ((text ?? told) !== undefined) return text ?? told;
   const waits = await dependenciesText(context, task);
   if (run !== undefined)
     return run.backlogText === undefined
       ? 'It is about to be checked and submitted.'
       : `${waits ?? 'Ready; queued behind other tasks. '}${run.backlogText}`;
-  const holder = context.runs.otherHolder(record);
   if (holder === undefined)
     return `${waits ?? ''}The batch is not running. ${featureHint(task) ?? hintText('start')}`;
   return `${waits ?? 'Ready; queued behind other tasks. '}The batch is running in ${holderText(holder)}, with ${record.counts.running} running and ${record.counts.open} open${limitText(record.options)}.`;

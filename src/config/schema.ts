@@ -210,7 +210,13 @@ const files = table('The tools `read_file`, `write_file`, `list_directory` and `
 
 const askAgent = table(
   'The tool `ask_agent`, which asks coding agents. `[tasks.agents.NAME]` configures them; the other settings of `[tasks]` that limit agents apply, too.',
-  { enabled: flag({ does: 'Whether the tool exists.', default: false }) },
+  {
+    enabled: flag({ does: 'Whether the tool exists.', default: false }),
+    worktrees: flag({
+      does: 'Whether agents may be asked to change files, each in its own git worktree. Their changes stay on branches.',
+      default: false,
+    }),
+  },
 );
 
 const httpRequest = table('The tool `http_request`.', {

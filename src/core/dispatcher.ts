@@ -242,7 +242,7 @@ export class Dispatcher {
    * Pauses a quota that refused an attempt, which has released its resources. Returns false if there are too many quotas.
    */
   refuse(execution: Execution, scope: string, retryAfterMs: number | undefined, now: number): boolean {
-    const quota = this.quotas.open(scope, this.holders);
+    const quota = this.quotas.open(scope, this.holders, (unused) => this.timers.clear(unused));
     if (quota === undefined) return false;
     quota.refuse(execution.since, retryAfterMs, quota.running + 1, now);
     this.timers.set(quota, quota.until);

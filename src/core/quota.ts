@@ -166,11 +166,14 @@ export class Quotas {
     if (quota.probe === execution) quota.probe = undefined;
   }
 
-  /** The quota of this name; undefined if there are too many. `holders` are all that run. */
-  open(name: string, holders: readonly Execution[]): Quota | undefined {
+  /**
+   * The quota of this name; undefined if there are too many. `holders` are all that run. Calls `forget` for those that make
+   * room for it.
+   */
+  open(name: string, holders: readonly Execution[], forget: (quota: Quota) => void): Quota | undefined {
     const known = this.byName.get(name);
     if (known !== undefined || this.isOff) return known;
-    if (this.byName.size >= MAX_QUOTAS) this.forgetIdle();
+    if (this.byName.size >= MAX_QUOTAS) this.forgetUnused(forget);
     if (this.byName.size >= MAX_QUOTAS) return undefined;
     const running = holders.reduce((sum, holder) => sum + (holder.quota === name ? 1 : 0), 0);
     const quota = new Quota(name, Math.max(1, running + 1));
@@ -193,9 +196,21 @@ export class Quotas {
     return this.byName.get(name)?.isOpen(now) !== false;
   }
 
-  private forgetIdle(): void {
-    for (const [name, { running, timerIndex }] of this.byName)
-      if (running === 0 && timerIndex < 0) this.forget(name);
+  /**
+   * Forgets half of the quotas that nothing uses now, those first that were refused longest ago. A tool can name any
+   * number of them. If one is needed after all, that costs one more refusal.
+   */
+  private forgetUnused(forget: (quota: Quota) => void): void {
+    const awaited = new Set<string>();
+    for (const { quotas, tool } of this.waiters) for (const name of quotas ?? [tool.name]) awaited.add(name);
+    const unused = [...this.byName.values()].filter(
+      ({ name, running }) => running === 0 && !awaited.has(name),
+    );
+    unused.sort((a, b) => a.refusedAt - b.refusedAt);
+    for (const quota of unused.slice(0, Math.ceil(unused.length / 2))) {
+      this.forget(quota.name);
+      forget(quota);
+    }
   }
 }
 

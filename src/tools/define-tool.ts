@@ -161,8 +161,9 @@ function checked<I, O>(definition: ToolDefinition<I, O>): Tool<I, O> {
 
 function checkCache(name: string, cache: unknown, readOnly: unknown): void {
   if (cache === undefined) return;
-  if (readOnly !== true) fail(name, 'cache is only for tools that change nothing: set readOnly to true');
+  // It says itself which calls change nothing.
   if (typeof cache === 'function') return;
+  if (readOnly !== true) fail(name, 'cache is only for tools that change nothing: set readOnly to true');
   const problem = cacheProblem(cache);
   if (problem !== undefined) fail(name, problem);
 }

@@ -81,7 +81,8 @@ export interface ToolProperties<I> {
   readonly dedupe?: boolean;
   /**
    * What its result depends on. Results are then cached, and a call with the same arguments and inputs is answered from
-   * the cache. Only for tools that are `readOnly` and depend on nothing else: no clock, network or database.
+   * the cache. Only for calls that change nothing and depend on nothing else: no clock, network or database. A tool that is
+   * not `readOnly` needs a function, which returns undefined for calls that change something.
    */
   readonly cache?: CacheDeclaration<I>;
   /** Default `inline`. */

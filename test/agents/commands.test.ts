@@ -35,6 +35,7 @@ function command(
     prompt: 'Do it.',
     cwd: at.cwd,
     stateFolder: at.state,
+    writes: true,
     mailbox: '/mailbox',
     env: { HOME: at.home },
     model: undefined,
@@ -69,6 +70,7 @@ test('`command` starts what it is told, with the prompt as its input', async () 
     prompt: 'Do it.',
     cwd: at.cwd,
     stateFolder: at.state,
+    writes: true,
     mailbox: '/mailbox',
     env: {},
     model: 'm',
@@ -191,7 +193,7 @@ test('codex may write its workspace and its mailbox, and not the tasks of the pr
 
 test('an agent without a mailbox only reads', async () => {
   const reading = (name: string, at = place()) =>
-    command(name, at, { mailbox: undefined, allowedCommands: [] });
+    command(name, at, { writes: false, mailbox: undefined, allowedCommands: [] });
   expect((await reading('codex')).argv).toEqual(expect.arrayContaining(['--sandbox', 'read-only']));
   expect((await reading('codex')).argv).not.toContain('--add-dir');
   const { argv } = await reading('claude');

@@ -5,6 +5,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { AgentEvent } from '../../src/agents/adapter.ts';
 import { buildProgram } from '../e2e/support/built-program.ts';
 import { serveBuilt } from '../security/support/built-server.ts';
+import { git } from '../tasks/workspace/support.ts';
 import {
   type Conversation,
   exhaustedAtFirst,
@@ -176,6 +177,31 @@ describe.each(CHOSEN_AGENTS.map((agent) => [agent.name, agent] as const))('%s fr
     ]);
     expect(results[1].usage.input_tokens).toBeGreaterThanOrEqual(3 * USAGE.input);
     expect(existsSync(join(project, 'made.txt'))).toBe(false);
+  });
+
+  test('changes files in a worktree of its own when it is asked to, and nowhere else', {
+    timeout: TIMEOUT_MS,
+  }, async () => {
+    const { project, run } = await workplaceFor(agent, (conversation) => {
+      const folder = /\/[^\s"\\]*asks[^\s"\\]*/.exec(conversation.results[0] ?? '')?.[0] ?? '';
+      const calls = [agent.shellCall('pwd'), agent.writeCall(join(folder, 'made.txt'), 'hello')];
+      return inOrder(() => calls, LAST_WORD)(conversation);
+    });
+    writeFileSync(join(project, 'first.txt'), 'text');
+    git(project, 'init', '-q');
+    git(project, 'add', '-A');
+    git(project, 'commit', '-q', '-m', 'first');
+
+    const ask = ['run', '--each', '*.txt', '--ask', 'Improve {}.', '--worktrees', '--batch', 'made'];
+    const argv = [process.execPath, main, ...ask, '--agent', agent.name, '--json'];
+    const env = { VOLLEY_TOOLS_ASK_AGENT_ENABLED: 'true', VOLLEY_TOOLS_ASK_AGENT_WORKTREES: 'true' };
+    const { status, lines, stderr } = await run(argv, { cwd: project, input: '', env });
+
+    expect(status, `${lines.join('\n')}\n${stderr}`).toBe(0);
+    const branch = git(project, 'for-each-ref', '--format=%(refname)', 'refs/heads/volley/ask');
+    expect(git(project, 'show', '--format=', '--name-only', branch)).toBe('made.txt');
+    expect(git(project, 'status', '--porcelain')).not.toContain('made.txt');
+    expect(git(project, 'worktree', 'list').split('\n')).toHaveLength(1);
   });
 
   if (agent.mcp === undefined) return;

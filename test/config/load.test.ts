@@ -255,7 +255,7 @@ describe('what is loaded', () => {
           CoderAgent: { adapter: 'claude', model: 'm', command: ['npx', 'claude'], env: { DEPTH: '2' } },
         },
       },
-      askAgent: { enabled: true },
+      askAgent: { enabled: true, worktrees: false },
       models: {
         fast: {
           url: 'http://127.0.0.1:1/v1',

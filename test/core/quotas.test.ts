@@ -31,6 +31,26 @@ describe('a quota that is used up', () => {
     expect(a.statusName).toBe('completed');
   });
 
+  it('is kept even if a tool names a thousand others, and forgotten only if nothing waits for it', () => {
+    const world = newWorld();
+    const waiting = world.submit({ id: 'waiting', toolName: 'waiting' });
+    world.fail(waiting, refusal({ retryAfterMs: MAX_PAUSE_MS }));
+    for (let count = 0; count < 1100; count++) {
+      const one = world.submit({ toolName: `tool${count % 40}` });
+      world.fail(one, refusal({ scope: `made-up-${count}`, retryAfterMs: MAX_PAUSE_MS }));
+      world.cancel(one);
+    }
+    const { quotas } = world.scheduler.dispatcher;
+    expect(quotas.byName.size).toBeLessThanOrEqual(1000);
+    expect(waiting.statusName).toBe('queued');
+    expect(quotas.byName.has('waiting')).toBe(true);
+    const late = world.submit({ id: 'late', toolName: 'late' });
+    world.fail(late, refusal({ retryAfterMs: 1000 }));
+    expect(late.statusName).toBe('queued');
+    world.advance(1000);
+    expect(world.running).toContain('late');
+  });
+
   it('is tried by one, then opens for half as many, then for one more after each round', () => {
     const world = newWorld();
     const { executions } = world.submitAll(Array.from({ length: 20 }, (_, i) => ({ id: `e${i}` })));

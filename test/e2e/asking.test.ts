@@ -1,9 +1,10 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { openStore } from '../../src/store/sqlite-store.ts';
 import { trustFolder } from '../support/trust.ts';
+import { git, repository } from '../tasks/workspace/support.ts';
 import { endOf, runBuilt, startBuilt } from './support/built-volley.ts';
 
 const FILES = 200;
@@ -105,8 +106,43 @@ test('200 files get valid answers despite invalid ones, rate limits and a kill, 
   expect(asked().filter(({ what }) => what === 'limited')).toHaveLength(FILES / 20);
 
   await runBuilt(folder, ['export', '--batch', 'review', '--output-file', 'answers.csv']);
-  const [, ...rows] = readFileSync(join(folder, 'answers.csv'), 'utf8').trim().split('\r\n');
+  const [head, ...rows] = readFileSync(join(folder, 'answers.csv'), 'utf8').trim().split('\r\n');
+  expect(head).toMatch(/,answer\.file,answer\.risk,result$/);
   expect(rows).toHaveLength(FILES);
   for (const [index, row] of rows.entries())
-    expect(row).toContain(`""answer"":{""file"":""${names[index]}"",""risk"":1}`);
+    expect(row).toContain(`,${names[index]},1,"{""answer"":{""file"":""${names[index]}"",""risk"":1}`);
+});
+
+test('worktrees and temporary folders of a killed process are removed by the next one, which does the work again', async () => {
+  const folder = repository({ 'a.txt': 'a', 'b.txt': 'b', 'c.txt': 'c' });
+  const tmp = join(folder, '.git/tmp');
+  mkdirSync(tmp);
+  const go = join(folder, '.git/go');
+  const script = `echo x >new; while [ ! -e ${go} ]; do sleep 0.05; done; echo fine`;
+  const agent = `[tasks.agents.doer]\ncommand = ["/bin/sh", "-c", "${script}"]\n`;
+  const toml = `[tools.ask_agent]\nenabled = true\nworktrees = true\n\n${agent}`;
+  writeFileSync(join(folder, 'volley.toml'), toml);
+  await trustFolder(folder);
+  const ask = ['run', '--each', '*.txt', '--ask', 'Improve {}', '--agent', 'doer', '--worktrees'];
+  const env = { TMPDIR: tmp };
+  const asks = () => readdirSync(join(folder, '.volley/asks')).filter((name) => /^\w{8}$/.test(name));
+  const branches = () => git(folder, 'for-each-ref', '--format=%(refname:short)', 'refs/heads/volley');
+
+  const killed = startBuilt(folder, ask, { env });
+  const ended = endOf(killed);
+  const isWorking = (id: string) => readdirSync(join(folder, '.volley/asks', id)).includes('new');
+  await expect.poll(() => asks().filter(isWorking).length, { timeout: 30_000 }).toBe(3);
+  killed.kill('SIGKILL');
+  await ended;
+  expect(asks()).toHaveLength(3);
+  const left = readdirSync(tmp).filter((name) => name.includes(`-${killed.pid}-`));
+  expect(left.length).toBeGreaterThan(0);
+
+  writeFileSync(go, '');
+  const { status, stderr } = await runBuilt(folder, ask, { env });
+  expect(status, stderr).toBe(0);
+  expect(asks()).toEqual([]);
+  expect(readdirSync(tmp).filter((name) => left.includes(name))).toEqual([]);
+  expect(branches().split('\n')).toHaveLength(3);
+  expect(git(folder, 'worktree', 'list').split('\n')).toHaveLength(1);
 });

@@ -46,6 +46,22 @@ test('a batch is made, started, followed to its end and read', async () => {
   });
 });
 
+test('a batch and its tasks say what their models and agents cost', async () => {
+  const asking = defineTool({
+    name: 'asking',
+    run: (_, context) => {
+      context.spent?.({ inputTokens: 90, outputTokens: 10, costUsd: 0.25 });
+      return 'fine';
+    },
+  });
+  const { json, executor } = await serve({ tools: [asking] });
+  await json('POST', '/v1/batches', { batch: 'ask', tasks: [{ id: 'a', function: 'asking' }], start: {} });
+  await executor.handle({ action: 'wait', batch: 'ask' });
+  const spent = { input_tokens: 90, output_tokens: 10, cost_usd: 0.25 };
+  expect((await json('GET', '/v1/batches/ask')).body).toMatchObject({ spending: { calls: 1, ...spent } });
+  expect((await json('GET', '/v1/executions/ask/a')).body).toMatchObject(spent);
+});
+
 test('batches come in pages, the newest first, and each of them once', async () => {
   const { json } = await serve();
   for (const name of ['one', 'two', 'three', 'four', 'five'])

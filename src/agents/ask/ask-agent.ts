@@ -3,12 +3,13 @@ import { z } from 'zod';
 import { ASK_AGENT } from '../../core/ask-tools.ts';
 import type { ToolEnvironment } from '../../tools/builtin/environment.ts';
 import { PATH } from '../../tools/builtin/input-fields.ts';
-import { fileFailure } from '../../tools/builtin/refusal.ts';
+import { fileFailure, permanentFailure } from '../../tools/builtin/refusal.ts';
 import { Roots } from '../../tools/builtin/roots.ts';
 import { defineTool } from '../../tools/define-tool.ts';
 import type { Tool } from '../../tools/tool.ts';
 import { agentOf, agentQuota } from '../find-agent.ts';
 import { answerCheck, requireUsable } from './answer.ts';
+import { type AskWorktree, type AskWorktrees, commitMessage } from './ask-worktrees.ts';
 import { ANSWER_FIELDS, ASK_FIELDS, answerFields } from './fields.ts';
 import { type AgentAccess, agentToAsk, questionAgent } from './question.ts';
 
@@ -20,9 +21,13 @@ const INPUT = z.strictObject({
     .max(64)
     .optional()
     .describe('The agent to ask. Default: the one in the configuration.'),
-  folder: PATH.default('.').describe(
-    'The working folder of the agent. It can read files there but not change them.',
-  ),
+  folder: PATH.default('.').describe('The working folder of the agent.'),
+  mode: z
+    .enum(['read_only', 'worktree'])
+    .default('read_only')
+    .describe(
+      'worktree: it may change files, in a new git worktree of the last commit. Its changes are on a branch; nothing is merged.',
+    ),
   budget: z
     .strictObject({
       turns: z.int().min(1).optional(),
@@ -35,25 +40,47 @@ const INPUT = z.strictObject({
 
 type AskAgentInput = z.infer<typeof INPUT>;
 
-const OUTPUT = z.object({ ...ANSWER_FIELDS, agent: z.string() });
+const OUTPUT = z.object({
+  ...ANSWER_FIELDS,
+  agent: z.string(),
+  changes: z
+    .object({
+      base: z.string().describe('The commit that it began with.'),
+      branch: z.string().exactOptional().describe('Missing if nothing was changed.'),
+      commit: z.string().exactOptional(),
+      files: z.array(
+        z.object({
+          path: z.string(),
+          added: z.number().exactOptional(),
+          deleted: z.number().exactOptional(),
+        }),
+      ),
+      more: z.number().exactOptional().describe('Changed files that are not listed.'),
+      warnings: z.array(z.string()).exactOptional(),
+    })
+    .exactOptional()
+    .describe('What it changed in its worktree.'),
+});
 
 type AskAgentResult = z.infer<typeof OUTPUT>;
 
-/** Asks a coding agent a question about the files of a folder, which it reads itself. */
+/** Asks a coding agent a question about the files of a folder, which it reads itself, or changes in a worktree. */
 export function askAgentTool(
   environment: ToolEnvironment,
   access: AgentAccess,
+  worktrees: AskWorktrees | undefined,
 ): Tool<AskAgentInput, AskAgentResult> {
   const roots = new Roots(environment.roots, undefined, environment.protection);
   const { settings } = access;
   const agentBy = (name = settings.agent) => (name === undefined ? undefined : agentOf(name, settings));
   return defineTool<AskAgentInput, AskAgentResult>({
     name: ASK_AGENT,
-    description:
-      'Asks a coding agent, such as codex or claude. It reads the files itself and changes nothing. With a JSON Schema, the answer is data; if it is invalid, the agent is asked again.',
+    description: `Asks a coding agent, such as codex or claude. It reads the files itself and changes nothing${worktrees === undefined ? '' : ', except with mode "worktree"'}. With a JSON Schema, the answer is data; if it is invalid, the agent is asked again.`,
     input: INPUT,
     output: OUTPUT,
-    readOnly: true,
+    readOnly: worktrees === undefined,
+    // A worktree that a crash left behind is removed.
+    idempotent: true,
     timeoutMs: settings.timeoutMs,
     retry: { maxRetries: 2 },
     // The agent waits for its model most of the time.
@@ -62,9 +89,9 @@ export function askAgentTool(
       const chosen = agentBy(agent);
       return chosen && agentQuota(chosen);
     },
-    cache: ({ agent, files, folder }) => {
+    cache: ({ agent, files, folder, mode }) => {
       const chosen = agentBy(agent);
-      if (chosen === undefined) return undefined;
+      if (chosen === undefined || mode !== 'read_only') return undefined;
       const { name, adapter, model, program, env } = chosen;
       return {
         files: files.map((path) => join(folder, path)),
@@ -72,26 +99,39 @@ export function askAgentTool(
       };
     },
     run: async (input, context) => {
-      const { prompt, schema, max_asks, budget } = input;
+      const { prompt, schema, max_asks, budget, mode } = input;
+      if (mode === 'worktree' && worktrees === undefined)
+        throw permanentFailure('Agents may only read here, until tools.ask_agent.worktrees is true.');
       await requireUsable(schema);
       const folder = await realFolder(roots, input.folder);
       const files = await Promise.all(input.files.map((path) => fileIn(roots, folder, input.folder, path)));
       const agent = agentToAsk(access, input.agent, folder);
-      context.report(`asking ${agent.name}`);
-      const accepted = await questionAgent(access, {
-        agent,
-        prompt,
-        files,
-        folder,
-        schema,
-        check: answerCheck(schema),
-        maxAsks: max_asks,
-        budget,
-        signal: context.signal,
-        report: context.report,
-        spent: (spending) => context.spent?.(spending),
-      });
-      return { ...answerFields(accepted), agent: agent.name };
+      const ask = async (worktree?: AskWorktree) => {
+        context.report(`asking ${agent.name}`);
+        const accepted = await questionAgent(access, {
+          agent,
+          prompt,
+          files,
+          folder: worktree?.folder ?? folder,
+          writable: worktree,
+          schema,
+          check: answerCheck(schema),
+          maxAsks: max_asks,
+          budget,
+          signal: context.signal,
+          report: context.report,
+          spent: (spending) => context.spent?.(spending),
+        });
+        return { ...answerFields(accepted), agent: agent.name };
+      };
+      if (mode === 'read_only') return ask();
+      const worktree = await worktrees!.open(folder, files, files[0] ?? agent.name, context.signal);
+      try {
+        const answered = await ask(worktree);
+        return { ...answered, changes: await worktree.save(commitMessage(agent.name, prompt)) };
+      } finally {
+        await worktree.close();
+      }
     },
   });
 }

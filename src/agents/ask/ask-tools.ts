@@ -1,9 +1,10 @@
 import type { VolleyConfig } from '../../config/config.ts';
+import { childEnvironment } from '../../git/child-environment.ts';
 import type { ToolSet } from '../../tools/builtin/environment.ts';
 import type { Tool } from '../../tools/tool.ts';
-import { childEnvironment } from '../child-environment.ts';
 import { askAgentTool } from './ask-agent.ts';
 import { askModelTool } from './ask-model.ts';
+import { AskWorktrees } from './ask-worktrees.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -14,12 +15,16 @@ export function askTools(config: VolleyConfig, env: Environment = process.env): 
       const tools: Tool[] = [];
       if (config.askAgent.enabled)
         tools.push(
-          askAgentTool(environment, {
-            settings: config.tasks,
-            trust: config.trust,
-            env: childEnvironment(env),
-            launcher: environment.shell.launcher,
-          }),
+          askAgentTool(
+            environment,
+            {
+              settings: config.tasks,
+              trust: config.trust,
+              env: childEnvironment(env),
+              launcher: environment.shell.launcher,
+            },
+            config.askAgent.worktrees ? new AskWorktrees(config) : undefined,
+          ),
         );
       if (Object.keys(config.models).length > 0) tools.push(askModelTool(environment, config, env));
       return { tools, absent: new Map() };

@@ -1,11 +1,10 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
 import type { TaskBudget, TaskSettings } from '../../config/config.ts';
 import { requireUnchanged, type WorkspaceTrust } from '../../config/trust.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { nearest } from '../../core/nearest.ts';
 import { printableLine } from '../../core/printable-text.ts';
+import { makeTemporaryFolder } from '../../runners/process/confinement.ts';
 import type { Launcher } from '../../runners/process/launcher.ts';
 import { startProblem } from '../../runners/process/shell-limits.ts';
 import type { Spending } from '../../runners/runner.ts';
@@ -36,7 +35,15 @@ export interface AgentAccess {
   launcher(): Launcher;
 }
 
-/** A question to an agent, which reads the files of a folder and changes none. */
+/** The folder of an agent that may change files. */
+export interface WritableFolder {
+  /** Globs that it may not touch. */
+  readonly deniedPaths: readonly string[];
+  /** What is wrong with its changes, if anything. Called after each answer. */
+  problem(): Promise<string | undefined>;
+}
+
+/** A question to an agent, which reads the files of a folder. */
 interface Question<T = unknown> {
   readonly agent: ChosenAgent;
   readonly prompt: string;
@@ -44,6 +51,8 @@ interface Question<T = unknown> {
   readonly files: readonly string[];
   /** Absolute. */
   readonly folder: string;
+  /** Set if it may change files there. */
+  readonly writable?: WritableFolder | undefined;
   /** Only to describe the answer; `check` decides. */
   readonly schema?: JsonSchema | undefined;
   readonly check: AnswerCheck<T>;
@@ -56,8 +65,11 @@ interface Question<T = unknown> {
 }
 
 const MAX_STEP_LENGTH = 200;
-const RULES =
-  'Only read: do not change, create or delete any files. Nobody can answer questions. Your last message is the answer.';
+const READING = 'Only read: do not change, create or delete any files.';
+const WRITING =
+  'You may change files in this folder and below it. It is a git worktree of your own; what you change there is kept.';
+const ANSWERING = 'Nobody can answer questions. Your last message is the answer.';
+const CONTINUING = 'What you changed before is still in this folder.';
 
 /** Asks an agent until its answer is accepted. Each question is a process of its own. */
 export async function questionAgent<T>(access: AgentAccess, question: Question<T>): Promise<Accepted<T>> {
@@ -116,10 +128,10 @@ async function askOnce(
   rejected: Rejected | undefined,
   usedBefore: AgentUsage,
 ): Promise<{ readonly said: Said; readonly usage: AgentUsage }> {
-  const { agent, folder, budget, signal, report } = question;
+  const { agent, folder, writable, budget, signal, report } = question;
   // Another agent may have changed the configuration that this one is started with.
   requireUnchanged(trust);
-  const stateFolder = await mkdtemp(join(tmpdir(), 'volley-ask-'));
+  const stateFolder = await makeTemporaryFolder();
   const env = { ...usual, ...agent.env };
   const log: AgentLog = { usage: {}, lastText: undefined, result: undefined };
   let hasAnswered = false;
@@ -128,11 +140,12 @@ async function askOnce(
       prompt: promptText(question, rejected),
       cwd: folder,
       stateFolder,
+      writes: writable !== undefined,
       mailbox: undefined,
       env,
       model: agent.model,
-      deniedPaths: [],
-      allowedCommands: [],
+      deniedPaths: writable?.deniedPaths ?? [],
+      allowedCommands: writable === undefined ? [] : settings.allowedCommands,
       maxTurns: budget.turns === undefined ? undefined : Math.max(1, budget.turns - (usedBefore.turns ?? 0)),
     });
     const exit = await runAgent(
@@ -157,8 +170,9 @@ async function askOnce(
     const failure = agentFailure(agent, exit, log);
     if (failure !== undefined) throw failure;
     hasAnswered = true;
+    const problem = await writable?.problem();
     return {
-      said: { text: log.result?.text ?? log.lastText ?? '', ...spendingOf(log.usage) },
+      said: { text: log.result?.text ?? log.lastText ?? '', problem, ...spendingOf(log.usage) },
       usage: log.usage,
     };
   } finally {
@@ -169,13 +183,17 @@ async function askOnce(
   }
 }
 
-function promptText({ prompt, files, schema }: Question, rejected: Rejected | undefined): string {
+function promptText({ prompt, files, schema, writable }: Question, rejected: Rejected | undefined): string {
   const parts = [
     prompt,
     ...(files.length === 0 ? [] : [`Files:\n${files.map((path) => `- ${path}`).join('\n')}`]),
-    RULES,
+    `${writable === undefined ? READING : WRITING} ${ANSWERING}`,
     ...(schema === undefined ? [] : [schemaText(schema)]),
-    ...(rejected === undefined ? [] : [`${rejectionText(rejected)} It was:\n\n${rejected.answer}`]),
+    ...(rejected === undefined
+      ? []
+      : [
+          `${rejectionText(rejected)}${writable === undefined ? '' : ` ${CONTINUING}`} It was:\n\n${rejected.answer}`,
+        ]),
   ];
   return `${parts.join('\n\n')}\n`;
 }

@@ -4,9 +4,10 @@ import { oneLine } from '../text.ts';
 
 /** A way to write results into a file, piece by piece. */
 export interface ExportFormat {
-  begin(batch: string): string;
+  /** `answers`: the top-level fields of the answers of models and agents, as their schema names them. */
+  begin(batch: string, answers: readonly string[]): string;
   /** `result` is the whole result as JSON text, if there is one. */
-  row(row: ResultRow, result: string | undefined, index: number): string;
+  row(row: ResultRow, result: string | undefined, index: number, answers: readonly string[]): string;
   end(): string;
 }
 
@@ -39,17 +40,29 @@ const QUOTED = /[",\r\n]/;
 
 type Value = string | number | boolean | null;
 
-/** RFC 4180, with a header line. The result is JSON text. */
+/** RFC 4180, with a header line. The result is JSON text; fields of answers also have columns of their own. */
 const csvFormat: ExportFormat = {
-  begin: () => line([...COLUMNS, 'result']),
-  row: (row, result) => line([...COLUMNS.map((column) => row[column] ?? null), result ?? null]),
+  begin: (_, answers) => line([...COLUMNS, ...answers.map((field) => `answer.${field}`), 'result']),
+  row: (row, result, _, answers) =>
+    line([...COLUMNS.map((column) => row[column] ?? null), ...answerCells(result, answers), result ?? null]),
   end: () => '',
 };
+
+function answerCells(result: string | undefined, fields: readonly string[]): Value[] {
+  if (fields.length === 0) return [];
+  const value: { answer?: unknown } | null = result === undefined ? null : JSON.parse(result);
+  const answer = value?.answer;
+  const known = typeof answer === 'object' && answer !== null ? (answer as Record<string, unknown>) : {};
+  return fields.map((field) => {
+    const value = Object.hasOwn(known, field) ? known[field] : null;
+    return typeof value === 'object' && value !== null ? JSON.stringify(value) : (value as Value);
+  });
+}
 
 /** Excel takes a CSV file for text in an old code page unless it begins with this mark. */
 export const CSV_WITH_BOM: ExportFormat = {
   ...csvFormat,
-  begin: (batch) => `\ufeff${csvFormat.begin(batch)}`,
+  begin: (batch, answers) => `\ufeff${csvFormat.begin(batch, answers)}`,
 };
 
 function line(values: readonly Value[]): string {

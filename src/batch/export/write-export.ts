@@ -1,4 +1,5 @@
 import type { FileHandle } from 'node:fs/promises';
+import { ASK_AGENT, ASK_MODEL } from '../../core/ask-tools.ts';
 import { VolleyError } from '../../core/errors.ts';
 import type { TaskRecord, TaskStatus } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
@@ -19,6 +20,8 @@ export interface ExportRequest {
 }
 
 const CHUNK = 65_536;
+const MAX_INSPECTED = 100;
+const MAX_FIELDS = 100;
 
 /** Writes results to a file, which is replaced atomically. */
 export async function writeExport(request: ExportRequest): Promise<{ tasks: number; bytes: number }> {
@@ -78,15 +81,29 @@ export async function* exportPieces(
   format: ExportFormat,
 ): AsyncGenerator<string, void, undefined> {
   let tasks = 0;
-  yield format.begin(batch);
+  const answers = answerFields(await store.tasks(batch, { limit: MAX_INSPECTED }));
+  yield format.begin(batch, answers);
   for await (const page of taskPages(store, batch, status)) {
     for (const record of page) {
       // Most results are short and stored with their task, so there is nothing to await.
       const result = resultOf(store, record);
-      yield format.row(rowOf(record), typeof result === 'object' ? await result : result, tasks++);
+      yield format.row(rowOf(record), typeof result === 'object' ? await result : result, tasks++, answers);
     }
   }
   yield format.end();
+}
+
+/** The top-level fields of answers, by the schemas of the first tasks: the tasks of a batch usually have the same. */
+function answerFields(records: readonly TaskRecord[]): string[] {
+  const fields = new Set<string>();
+  for (const { function: tool, params } of records) {
+    if (tool !== ASK_AGENT && tool !== ASK_MODEL) continue;
+    const { schema } = JSON.parse(params) as { schema?: { properties?: unknown } };
+    const properties = schema?.properties;
+    if (typeof properties !== 'object' || properties === null) continue;
+    for (const field of Object.keys(properties)) if (fields.size < MAX_FIELDS) fields.add(field);
+  }
+  return [...fields];
 }
 
 function resultOf(store: Store, record: TaskRecord): string | undefined | Promise<string | undefined> {

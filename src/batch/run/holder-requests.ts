@@ -14,7 +14,8 @@ import type { QuotaPause } from './monitor.ts';
 export type HolderAsk =
   | { readonly action: 'stop'; readonly now: boolean }
   | { readonly action: 'cancel'; readonly ids?: readonly string[] }
-  | { readonly action: 'speed' }
+  /** Also says why these tasks wait, or the first few. A process of an older version does not. */
+  | { readonly action: 'speed'; readonly explain?: readonly string[] | number }
   /** Tasks were added or reopened. Not answered. */
   | { readonly action: 'join'; readonly which: 'new' | 'all' };
 
@@ -30,6 +31,13 @@ interface Answer {
   readonly ok: true;
   readonly count: number;
   readonly speed?: Speed;
+  readonly waiting?: readonly WaitingTask[];
+}
+
+/** Why a task waits. */
+export interface WaitingTask {
+  readonly id: string;
+  readonly text: string;
 }
 
 type HolderAnswer = Answer | { readonly ok: false; readonly message: string };
@@ -38,6 +46,8 @@ export const CANCEL_REASON = 'cancelled by request';
 
 /** Longer than a stopping task may take. */
 const WAIT_MS = 15_000;
+/** For facts that can be left out. */
+const FACT_WAIT_MS = 1000;
 const ANSWER_POLL_MS = 50;
 /** A poll is one query of a table that is nearly always empty. */
 const REQUEST_POLL_MS = 100;
@@ -66,6 +76,22 @@ export async function askSpeed(
   return speed && { ...speed, pauses: speed.pauses ?? [] };
 }
 
+/**
+ * Asks the process that runs a batch why tasks wait, and for its speed. Returns undefined if it does not answer soon: it
+ * may be suspended, and the store knows the rest.
+ */
+export async function askWhy(
+  { store }: { readonly store: Store },
+  batch: string,
+  holder: LeaseHolder,
+  explain: readonly string[] | number,
+): Promise<{ readonly speed: Speed; readonly waiting: readonly WaitingTask[] } | undefined> {
+  const ask = { action: 'speed', explain } as const;
+  const answer = await answerFrom(store, batch, holder, ask, FACT_WAIT_MS).catch(() => undefined);
+  if (answer?.speed?.pauses === undefined) return undefined;
+  return { speed: answer.speed, waiting: answer.waiting ?? [] };
+}
+
 /** Waits until a batch is released, as long as a stopping task may take. Returns whether it was released. */
 export async function untilReleased({ store }: { readonly store: Store }, batch: string): Promise<boolean> {
   const deadline = performance.now() + WAIT_MS;
@@ -81,12 +107,13 @@ async function answerFrom(
   batch: string,
   holder: LeaseHolder,
   ask: HolderAsk,
+  waitMs = WAIT_MS,
 ): Promise<Answer | undefined> {
   const request = await store.ask(batch, JSON.stringify(ask));
   if (request === undefined) return undefined;
   const held = `The batch ${JSON.stringify(batch)} is running in ${holderText(holder)}, which`;
   try {
-    const deadline = performance.now() + WAIT_MS;
+    const deadline = performance.now() + waitMs;
     for (;;) {
       // In this order: a process that is gone now may have answered before.
       const isRun = (await store.batch(batch))?.holder !== undefined;
@@ -100,7 +127,7 @@ async function answerFrom(
       if (performance.now() > deadline)
         throw new VolleyError(
           'BATCH_HELD',
-          `${held} did not answer within ${spanText(WAIT_MS)}. Nothing was changed. The process may be suspended or busy: try again, or end it.`,
+          `${held} did not answer within ${spanText(waitMs)}. Nothing was changed. The process may be suspended or busy: try again, or end it.`,
           { batch, holder },
         );
       await sleep(ANSWER_POLL_MS);
@@ -156,7 +183,12 @@ async function obey(run: BatchRun, body: string): Promise<HolderAnswer | undefin
       case 'cancel':
         return { ok: true, count: await run.cancel(ask.ids ?? 'all', CANCEL_REASON) };
       case 'speed':
-        return { ok: true, count: countRunning(run), speed: run.speed() };
+        return {
+          ok: true,
+          count: countRunning(run),
+          speed: run.speed(),
+          ...(ask.explain !== undefined && { waiting: waitingOf(run, ask.explain) }),
+        };
       case 'join':
         if (!run.isStopping && !run.hasEnded) await run.pull(ask.which);
         return undefined;
@@ -169,6 +201,14 @@ async function obey(run: BatchRun, body: string): Promise<HolderAnswer | undefin
   } catch (error) {
     return { ok: false, message: reasonText(error) };
   }
+}
+
+function waitingOf(run: BatchRun, explain: readonly string[] | number): WaitingTask[] {
+  if (typeof explain === 'number') return run.explainWaiting(explain);
+  return explain.flatMap((id) => {
+    const text = run.explain(id);
+    return text === undefined ? [] : [{ id, text }];
+  });
 }
 
 function countRunning({ tasks }: BatchRun): number {

@@ -271,6 +271,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   'tools.http_request.enabled': 'let agents send HTTP requests',
   'tools.http_request.allow_private': 'let these requests reach this machine and your private network',
   'tools.ask_agent.enabled': 'start coding agents that read its files',
+  'tools.ask_agent.worktrees': 'let these agents change files in git worktrees',
   'tools.roots': 'let agents read and write outside the folder',
   'store.file': 'keep batches outside the folder',
   'processes.sandbox': 'run programs without a sandbox',

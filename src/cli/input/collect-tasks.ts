@@ -25,6 +25,8 @@ export interface RunSource {
   readonly model?: string | undefined;
   /** A file with the JSON Schema of the answers. */
   readonly schema?: string | undefined;
+  /** Whether the agent of each file may change files, in a worktree. */
+  readonly worktrees?: boolean | undefined;
 }
 
 export interface RunTasks {
@@ -44,8 +46,8 @@ const LARGE_BYTES = 8 * 2 ** 20;
 /** Collects the tasks of a run. Ids follow from the content, so that the same command resumes the same tasks. */
 export async function collectTasks(source: RunSource, { cwd, stdin }: Io): Promise<RunTasks | LargeTaskFile> {
   const { file, each, ask } = source;
-  if (ask === undefined && (source.agent ?? source.model ?? source.schema) !== undefined)
-    throw usage('--agent, --model and --schema need --ask: a prompt for each file.');
+  if (ask === undefined && (source.agent ?? source.model ?? source.schema ?? source.worktrees) !== undefined)
+    throw usage('--agent, --model, --schema and --worktrees need --ask: a prompt for each file.');
   if (each !== undefined) {
     if (file !== undefined) throw usage('Give either a task file or --each, not both.');
     const { function: tool, params, ...fixed } = await callOf(source, cwd);
@@ -69,7 +71,7 @@ export async function collectTasks(source: RunSource, { cwd, stdin }: Io): Promi
 
 /** What is called for each file: a function, or an agent or model that is asked about it. */
 async function callOf(
-  { function: tool, params, ask, agent, model, schema }: RunSource,
+  { function: tool, params, ask, agent, model, schema, worktrees }: RunSource,
   cwd: string,
 ): Promise<{ function: string; params: string | undefined; fixedParams?: PlainObject }> {
   if (ask === undefined) {
@@ -79,6 +81,7 @@ async function callOf(
   if (tool !== undefined || params !== undefined)
     throw usage('Give either --ask, or --function with --params, not both.');
   if (agent !== undefined && model !== undefined) throw usage('Give either --agent or --model, not both.');
+  if (worktrees && model !== undefined) throw usage('--worktrees is for agents: a model changes no files.');
   return {
     function: model === undefined ? ASK_AGENT : ASK_MODEL,
     params: JSON.stringify({ prompt: ask, files: ['{}'] }),
@@ -86,6 +89,7 @@ async function callOf(
       ...(agent !== undefined && { agent }),
       ...(model !== undefined && { model }),
       ...(schema !== undefined && { schema: await readSchema(schema, cwd) }),
+      ...(worktrees && { mode: 'worktree' }),
     },
   };
 }

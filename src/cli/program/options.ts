@@ -44,11 +44,12 @@ export interface SourceOptions {
   readonly agent?: string;
   readonly model?: string;
   readonly schema?: string;
+  readonly worktrees?: boolean;
 }
 
 export function sourceOf(options: SourceOptions): Omit<RunSource, 'file'> {
-  const { each, function: tool, params, ask, agent, model, schema } = options;
-  return { each, function: tool, params, ask, agent, model, schema };
+  const { each, function: tool, params, ask, agent, model, schema, worktrees } = options;
+  return { each, function: tool, params, ask, agent, model, schema, worktrees };
 }
 
 /** The sources of tasks for `run`, `plan` and `simulate`. */
@@ -61,5 +62,6 @@ export function sourceOptions(program: Command): Command {
     .option('--ask <prompt>', 'with --each: ask about each file; {} is its path')
     .option('--agent <name>', 'with --ask: the agent to ask (default: agent under [tasks] in volley.toml)')
     .option('--model <name>', 'with --ask: the model to ask instead of an agent')
-    .option('--schema <file>', 'with --ask: the JSON Schema of the answers');
+    .option('--schema <file>', 'with --ask: the JSON Schema of the answers')
+    .option('--worktrees', 'with --ask: let agents change files, each in its own git worktree and branch');
 }

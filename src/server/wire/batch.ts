@@ -1,5 +1,6 @@
 import { z } from '@hono/zod-openapi';
 import { hasSucceeded } from '../../batch/counts.ts';
+import { spendingFields } from '../../batch/run/spending.ts';
 import type { BatchView } from '../../batch/view.ts';
 import { TASK_STATUSES } from '../../store/records.ts';
 import { TIME } from './kinds.ts';
@@ -53,6 +54,15 @@ export const BATCH_VIEW = z
     pauses: z
       .array(z.object({ scope: z.string(), until: TIME }))
       .describe('Quotas that are used up, such as `agent:codex`. Tasks that need them wait until then.'),
+    spending: z
+      .object({
+        calls: z.int(),
+        input_tokens: z.int(),
+        output_tokens: z.int(),
+        cost_usd: z.number().nullable().describe('In US dollars, as far as it is known.'),
+      })
+      .nullable()
+      .describe('What its calls of models and agents cost, over all runs.'),
     problem: z.string().nullable().describe('Why its last run here ended early.'),
   })
   .openapi('Batch');
@@ -84,6 +94,7 @@ export function batchBody(view: BatchView): BatchBody {
         ? null
         : { pid: holder.pid, host: holder.host, since: holder.since, seen_at: holder.seenAt },
     pauses: view.pauses.map(({ scope, until }) => ({ scope, until })),
+    spending: view.spending === undefined ? null : { cost_usd: null, ...spendingFields(view.spending) },
     problem: view.problem ?? null,
   };
 }

@@ -1,6 +1,6 @@
 import { z } from '@hono/zod-openapi';
 import type { BatchExecutor } from '../../batch/executor/batch-executor.ts';
-import { usageFields } from '../../batch/result-row.ts';
+import { costFields, usageFields } from '../../batch/result-row.ts';
 import {
   type AttemptRecord,
   GROUP_KINDS,
@@ -43,6 +43,12 @@ export const EXECUTION = z
       .nullable()
       .describe('If it completed and ran in processes: its peak memory, if measured.'),
     cpu_ms: z.number().nullable().describe('Likewise: its CPU time.'),
+    input_tokens: z
+      .int()
+      .nullable()
+      .describe('If it called models or agents: their tokens, over all attempts.'),
+    output_tokens: z.int().nullable(),
+    cost_usd: z.number().nullable().describe('Likewise: the cost in US dollars, if known.'),
     progress: z.number().nullable().describe('While it runs: 0 to 1, if it reports progress.'),
     step: z.string().nullable(),
     retry_at: TIME.nullable().describe('If it is waiting for its next attempt.'),
@@ -105,6 +111,7 @@ export type ExecutionDetailBody = z.output<typeof EXECUTION_DETAIL>;
 export function executionBody(record: TaskRecord, executor: BatchExecutor): ExecutionBody {
   const { batch, id, seq, options } = record;
   const usage = usageFields(record);
+  const cost = costFields(record);
   const pause = record.status === 'running' ? executor.pause(record) : undefined;
   const running = pause === undefined ? executor.running(batch, seq) : undefined;
   // A start is told as it happens, and written a moment later: who reads in between must not be told less.
@@ -129,6 +136,9 @@ export function executionBody(record: TaskRecord, executor: BatchExecutor): Exec
     cached: record.cached ?? false,
     memory_mb: usage.memory_mb ?? null,
     cpu_ms: usage.cpu_ms ?? null,
+    input_tokens: cost.input_tokens ?? null,
+    output_tokens: cost.output_tokens ?? null,
+    cost_usd: cost.cost_usd ?? null,
     progress: running?.progress ?? null,
     step: running?.step ?? null,
     retry_at: pause?.until ?? null,

@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { oneLine } from '../../batch/text.ts';
+import { readRegularFile } from '../../config/regular-file.ts';
 import { isDeeperThan } from '../../core/depth.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { nearest } from '../../core/nearest.ts';
@@ -21,7 +22,6 @@ import {
   type Subtask,
   type TaskHead,
 } from './feature.ts';
-import { readRegularFile } from './regular-file.ts';
 import { compareSeqs, normalizeSeq, seqFromFile, seqFromReference } from './subtask-reference.ts';
 
 export const TASK_FILE = 'task.json';

@@ -271,7 +271,10 @@ function changeReview(feature: Feature, seq: string, approved: string | undefine
   return { file, fields: { review: { at: isoTime(at), ...work, approved_at: approved } } };
 }
 
-/** Sends work back: the next attempt continues with it and learns why. */
+/**
+ * Sends work back: the next attempt continues with it and learns why. A person cannot send back what is approved: it may
+ * be merged at any moment, and then the rejection would be lost.
+ */
 export function rejectReview(
   feature: Feature,
   request: {
@@ -279,12 +282,18 @@ export function rejectReview(
     readonly why: string;
     readonly by: 'person' | 'merge';
     readonly commit?: string | undefined;
+    /** Whether nobody can merge it now. */
+    readonly isIdle?: boolean;
   },
   { now }: Moment,
 ): TaskFileChange {
   const { seq, why, by } = request;
   checkLength('reason', why);
-  const { commit, base, branch } = findReview(feature, seq, request.commit);
+  const { commit, base, branch, approvedAt } = findReview(feature, seq, request.commit);
+  if (approvedAt !== undefined && by === 'person' && request.isIdle !== true)
+    throw refused(feature, findSubtask(feature, seq), 'is approved, and its work is being merged.', {
+      approved_at: isoTime(approvedAt),
+    });
   const rejected = { at: isoTime(now), by, why, commit, base, branch };
   const { file } = findSubtask(feature, seq);
   return { file, fields: { ...UNASSIGNED, review: undefined, rejected } };

@@ -1,15 +1,15 @@
 import { type Dirent, existsSync, statSync } from 'node:fs';
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join, posix, resolve } from 'node:path';
+import { replaceFileIn } from '../../config/regular-file.ts';
 import { VolleyError } from '../../core/errors.ts';
+import { withFolderLock } from '../../store/folder-lock.ts';
 import { livesAsSeenBy, ownIdentity } from '../../store/process-identity.ts';
 import { codeOf, fileFailure } from '../../tools/builtin/refusal.ts';
 import type { Feature } from './feature.ts';
-import { withFolderLock } from './folder-lock.ts';
 import { editJson } from './json-edit.ts';
 import { type FeatureTexts, parseFeature, readTexts, TASK_FILE } from './parse-feature.ts';
 import type { Moment } from './readiness.ts';
-import { replaceFileIn } from './regular-file.ts';
 import { counterFields, type TaskFileChange } from './subtask-changes.ts';
 import { archivedFeature, unknownFeature } from './subtask-reference.ts';
 import { TaskCopies } from './task-copies.ts';

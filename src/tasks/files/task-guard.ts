@@ -1,7 +1,7 @@
 import { type FSWatcher, readdirSync, type Stats, statSync, watch } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
-import { Coalesced } from './coalesced.ts';
+import { Coalesced } from '../../engine/coalesced.ts';
 import type { Feature } from './feature.ts';
 import { FeatureParser, type FeatureTexts, isTaskFile, readTaskFile } from './parse-feature.ts';
 import type { TaskCopies } from './task-copies.ts';

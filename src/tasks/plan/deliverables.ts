@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
-import picomatch from 'picomatch';
 import { globProblem } from '../../core/glob.ts';
+import { isGlob, isNegated } from '../../tools/pattern/path-patterns.ts';
 import type { Subtask } from '../files/feature.ts';
 
 /** Deliverables of two subtasks that may name the same file. */
@@ -35,29 +35,6 @@ export function projectPathProblem(path: string): string | undefined {
   if (problem !== undefined) return problem;
   const [first] = posix.normalize(path.replaceAll('\\', '/')).split('/');
   return first === '..' ? 'is outside the project' : undefined;
-}
-
-/** Whether a pattern excludes paths; `!(a|b)` is an ordinary glob. */
-export function isNegated(pattern: string): boolean {
-  return pattern.startsWith('!') && pattern[1] !== '(';
-}
-
-/** Matches relative paths against paths, folders and globs. A path includes everything below it; `!` excludes. */
-export function patternMatcher(patterns: readonly string[], ignoreCase = false): (path: string) => boolean {
-  const wanted = patterns.filter((one) => !isNegated(one)).map((one) => matcherOf(one, ignoreCase));
-  const unwanted = patterns.filter(isNegated).map((one) => matcherOf(one.slice(1), ignoreCase));
-  return (path) => wanted.some((matches) => matches(path)) && !unwanted.some((matches) => matches(path));
-}
-
-function matcherOf(pattern: string, ignoreCase: boolean): (path: string) => boolean {
-  const cased = (text: string) => (ignoreCase ? text.toLowerCase() : text);
-  const plain = posix.normalize(pattern.trim().replaceAll('\\', '/')).replace(/(?<=.)\/$/, '');
-  if (plain === '.') return () => true;
-  const name = cased(plain);
-  const isPattern = globProblem(plain) === undefined && isGlob(plain);
-  const glob = isPattern ? picomatch(plain, { dot: true, nocase: ignoreCase }) : undefined;
-  // The plain name counts too, since names may contain glob characters: `app/[id]/page.tsx`.
-  return (path) => cased(path) === name || cased(path).startsWith(`${name}/`) || glob?.(path) === true;
 }
 
 /** The first pair of overlapping deliverables; undefined if there is none. Exclusions are ignored. */
@@ -142,10 +119,6 @@ export function parsePatterns(deliverable: string): Pattern[] {
     const pattern = names.map((name) => (name === '**' ? '**' : parseSegment(name)));
     return isFolder && pattern.at(-1) !== '**' ? [...pattern, '**'] : pattern;
   });
-}
-
-function isGlob(path: string): boolean {
-  return picomatch.scan(path).isGlob;
 }
 
 /** Expands `{a,b}`, innermost first. Beyond the limit, braces stay and match anything. */

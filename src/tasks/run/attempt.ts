@@ -84,8 +84,9 @@ export async function runAttempt(run: RunContext, seq: string, context: ToolCont
     if (now !== undefined && isCompletedByOther(now, name)) return completedByOther(record, now);
     record.error = run.redact(reasonText(error)).slice(0, MAX_ERROR_LENGTH);
     const failure = toFailure(error);
-    record.reason = failure.reason;
-    record.isRefused = isRefusal(error);
+    const refused = refusalOf(error);
+    record.reason = refused ?? failure.reason;
+    record.isRefused = refused !== undefined;
     transcript.add({ type: 'end', ok: false, text: record.error, usage: record.usage });
     if (record.isRefused) {
       // The next attempt repairs what this one should have repaired.
@@ -121,7 +122,13 @@ function nextAgent({ agents, attempts }: RunContext, seq: string, quota: string 
 
 /** Whether a limit, or an outage that others share, ended the attempt. */
 export function isRefusal(error: unknown): boolean {
-  return isToolFailure(error) && (error.limit !== undefined || error.outage !== undefined);
+  return refusalOf(error) !== undefined;
+}
+
+function refusalOf(error: unknown): 'limit' | 'outage' | undefined {
+  if (!isToolFailure(error)) return undefined;
+  if (error.limit !== undefined) return 'limit';
+  return error.outage === undefined ? undefined : 'outage';
 }
 
 function openRecord(run: RunContext, seq: string, agent: ChosenAgent): SubtaskAttempt {

@@ -73,6 +73,7 @@ export async function callAgent(
       prompt,
       cwd: workspace.folder,
       stateFolder,
+      writes: true,
       mailbox: mailbox.folder,
       env,
       model: agent.model,

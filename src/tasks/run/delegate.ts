@@ -4,7 +4,9 @@ import type { ChosenAgent } from '../../agents/find-agent.ts';
 import { unreachable } from '../../core/errors.ts';
 import { listText } from '../../core/words.ts';
 import { ToolFailure } from '../../engine/tool-failure.ts';
+import { tamperText } from '../../git/git-guard.ts';
 import type { ToolContext } from '../../runners/runner.ts';
+import { patternMatcher } from '../../tools/pattern/path-patterns.ts';
 import type { Feature, Subtask } from '../files/feature.ts';
 import {
   completeSubtask,
@@ -13,7 +15,6 @@ import {
   unapproveReview,
 } from '../files/subtask-changes.ts';
 import { findSubtask } from '../files/subtask-reference.ts';
-import { patternMatcher } from '../plan/deliverables.ts';
 import { type Evidence, failedChecks } from '../verify/verify.ts';
 import type { UndeliveredWork, Workspace } from '../workspace/workspace.ts';
 import { type AgentEnd, callAgent, rejectedText } from './call-agent.ts';
@@ -270,12 +271,8 @@ async function checkChanges(
 }
 
 function tamperFailure({ tampered, notRestored }: SubtaskAttempt): ToolFailure {
-  const paths = [...new Set(tampered)];
-  const named = listText(paths.slice(0, MAX_NAMED), paths.length);
-  const problems = [...new Set(notRestored)].slice(0, MAX_NAMED);
-  const outcome =
-    problems.length === 0 ? 'They were restored' : `They were restored, except: ${problems.join('; ')}`;
-  const message = `The agent changed protected files of Volley or git: ${named}. ${outcome}. The attempt does not count.`;
+  const what = tamperText({ paths: [...new Set(tampered)], problems: [...new Set(notRestored)] });
+  const message = `The agent changed protected files of Volley or git: ${what} The attempt does not count.`;
   return new ToolFailure(message, { retryable: false });
 }
 

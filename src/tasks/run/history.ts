@@ -13,7 +13,7 @@ export interface AttemptReport {
   readonly agent: string;
   readonly started_at: string;
   readonly duration_ms: number;
-  /** Why it failed; null if it did not. */
+  /** Why it failed; null if it did not. `limit` and `outage` came from outside: such attempts do not count. */
   readonly reason: string | null;
   readonly error: string | null;
   readonly usage: AgentUsage;

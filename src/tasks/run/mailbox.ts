@@ -3,9 +3,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { readRegularFile } from '../../config/regular-file.ts';
 import { type ErrorCode, VolleyError } from '../../core/errors.ts';
 import { reasonText } from '../../core/words.ts';
-import { readRegularFile } from '../files/regular-file.ts';
 import { AGENT_VARIABLE } from '../files/task-folder.ts';
 
 /** The agent's mailbox folder, and the token that authenticates it. */

@@ -1,5 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { DeniedPaths } from '../../agents/denied-paths.ts';
 import type { VolleyConfig } from '../../config/config.ts';
 import { notTrusted } from '../../config/trust.ts';
 import { VolleyError } from '../../core/errors.ts';
@@ -8,7 +9,6 @@ import { fileFailure } from '../../tools/builtin/refusal.ts';
 import type { Feature, Subtask } from '../files/feature.ts';
 import type { TaskFolder } from '../files/task-folder.ts';
 import { requireTrusted } from '../verify/trust.ts';
-import { DeniedPaths } from '../workspace/denied-paths.ts';
 import { type AgentPlan, chooseAgents, requirePrograms } from './choose-agents.ts';
 import { buildPrompt } from './prompt.ts';
 import { type RunRequest, type RunTerms, runTermsOf } from './run-request.ts';

@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { childEnvironment } from '../../agents/child-environment.ts';
 import { oneLine } from '../../batch/text.ts';
 import { VolleyError } from '../../core/errors.ts';
-import { Git, gitFailureText } from '../workspace/git.ts';
-import { branchOf, shortName } from '../workspace/repository.ts';
+import { childEnvironment } from '../../git/child-environment.ts';
+import { Git, gitFailureText } from '../../git/git.ts';
+import { branchOf, shortName } from '../../git/repository.ts';
 import type { BranchReport, RunReport } from './report.ts';
 import { reportText } from './report-text.ts';
 

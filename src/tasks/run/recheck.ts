@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { listText } from '../../core/words.ts';
+import { patternMatcher } from '../../tools/pattern/path-patterns.ts';
 import type { Check, Subtask } from '../files/feature.ts';
-import { patternMatcher } from '../plan/deliverables.ts';
 import { type Evidence, failedChecks, verifySubtask } from '../verify/verify.ts';
 import type { DeliveryGuard, MergedPlace } from '../workspace/workspace.ts';
 import type { RunContext } from './run-context.ts';

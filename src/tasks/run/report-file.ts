@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
+import { readRegularFile, replaceFileIn } from '../../config/regular-file.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { codeOf, fileFailure } from '../../tools/builtin/refusal.ts';
-import { readRegularFile, replaceFileIn } from '../files/regular-file.ts';
 import type { TaskFolder } from '../files/task-folder.ts';
 import { type FeatureHistory, NO_HISTORY } from './history.ts';
 import type { RunReport } from './report.ts';

@@ -111,10 +111,14 @@ function detailLines(feature: string, subtask: SubtaskReport): string[] {
   return lines.map((line) => `   - ${oneLine(line, LONGEST_LINE)}`);
 }
 
+const NOT_COUNTED: Readonly<Record<string, string>> = { limit: 'usage limit', outage: 'outage' };
+
 /** `Attempt 1 by codex: 2 min 10 s, 14 turns, $0.42; a.ts does not exist` */
-function attemptLine({ attempt, agent, duration_ms, usage, error }: AttemptReport): string {
+function attemptLine({ attempt, agent, duration_ms, usage, reason, error }: AttemptReport): string {
   const facts = [spanText(duration_ms), usageText(usage)].filter((fact) => fact !== '').join(', ');
-  return `Attempt ${attempt} by ${agent}: ${facts}${error === null ? '' : `; ${oneLine(error, 200)}`}`;
+  const refused = NOT_COUNTED[reason ?? ''];
+  const what = refused === undefined ? '' : `; not counted (${refused})`;
+  return `Attempt ${attempt} by ${agent}: ${facts}${what}${error === null ? '' : `; ${oneLine(error, 200)}`}`;
 }
 
 function failureLines(report: RunReport): string[] {

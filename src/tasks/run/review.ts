@@ -1,11 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { DeniedPaths } from '../../agents/denied-paths.ts';
 import { oneLine } from '../../batch/text.ts';
 import type { VolleyConfig } from '../../config/config.ts';
 import { VolleyError } from '../../core/errors.ts';
+import { Git, splitNul } from '../../git/git.ts';
 import { createLauncher } from '../../runners/process/helper-launcher.ts';
 import type { Feature, Subtask } from '../files/feature.ts';
-import { withRunLock } from '../files/folder-lock.ts';
 import { isoTime } from '../files/readiness.ts';
+import { withRunLock } from '../files/run-lock.ts';
 import {
   approveReview,
   completeSubtask,
@@ -17,8 +19,6 @@ import { findSubtask } from '../files/subtask-reference.ts';
 import type { TaskFolder } from '../files/task-folder.ts';
 import { withCommandRunner } from '../verify/command-runner.ts';
 import { requireTrusted } from '../verify/trust.ts';
-import { DeniedPaths } from '../workspace/denied-paths.ts';
-import { Git, splitNul } from '../workspace/git.ts';
 import { gitWorktrees } from '../workspace/worktrees.ts';
 import { refuseForAgents } from './mailbox.ts';
 import { recheckAfterMerge } from './recheck.ts';
@@ -132,7 +132,19 @@ export async function rejectWork(
   { seq, commit, why }: ReviewedWork & { readonly why: string },
 ): Promise<Feature> {
   refuseForAgents(env, 'reject work');
-  return folder.change(name, (now, moment) => rejectReview(now, { seq, why, commit, by: 'person' }, moment));
+  const reject = (isIdle: boolean) =>
+    folder.change(name, (now, moment) =>
+      rejectReview(now, { seq, why, commit, by: 'person', isIdle }, moment),
+    );
+  const feature = await folder.read(name);
+  if (findReview(feature, seq, commit).approvedAt === undefined) return reject(false);
+  // Whoever merges holds this lock. If nobody does, a process that was to merge it was killed.
+  try {
+    return await withRunLock(folder, name, () => reject(true));
+  } catch (error) {
+    if (!(error instanceof VolleyError && error.code === 'FEATURE_RUNNING')) throw error;
+    return reject(false);
+  }
 }
 
 /** Without a run. */
@@ -146,7 +158,22 @@ async function landHere(
   const subtask = findSubtask(feature, seq);
   // A run may have merged it just now.
   if (subtask.status === 'completed') return feature;
-  findReview(feature, seq, commit);
+  // As a run does, so that nobody rejects it while it is merged.
+  await folder.change(name, (now, moment) => approveReview(now, { seq, commit }, moment));
+  try {
+    return await landApproved({ folder, config }, name, subtask, signal);
+  } catch (error) {
+    await folder.change(name, (now) => unapproveReview(now, seq)).catch(() => undefined);
+    throw error;
+  }
+}
+
+async function landApproved(
+  { folder, config }: Pick<ReviewSetting, 'folder' | 'config'>,
+  name: string,
+  subtask: Subtask,
+  signal: AbortSignal,
+): Promise<Feature> {
   const { project } = folder;
   const { setup } = config.tasks;
   const into = subtask.review?.into;

@@ -1,4 +1,5 @@
 import type { AgentUsage } from '../../agents/adapter.ts';
+import type { DeniedPaths } from '../../agents/denied-paths.ts';
 import type { ChosenAgent } from '../../agents/find-agent.ts';
 import type { TaskSettings } from '../../config/config.ts';
 import type { WorkspaceTrust } from '../../config/trust.ts';
@@ -7,7 +8,6 @@ import type { Subtask } from '../files/feature.ts';
 import type { TaskFolder } from '../files/task-folder.ts';
 import type { CommandRunner } from '../verify/command-runner.ts';
 import type { Evidence } from '../verify/verify.ts';
-import type { DeniedPaths } from '../workspace/denied-paths.ts';
 import type { Workspace, Workspaces } from '../workspace/workspace.ts';
 import type { AgentPlan } from './choose-agents.ts';
 import type { ReviewDesk } from './review-desk.ts';

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { readRegularFile } from '../files/regular-file.ts';
+import { readRegularFile } from '../../config/regular-file.ts';
 
 /** A file in the feature's folder with the name of its run's temporary folder. */
 const NOTE = '.scratch';

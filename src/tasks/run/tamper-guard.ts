@@ -1,7 +1,7 @@
-import { Coalesced } from '../files/coalesced.ts';
+import { Coalesced } from '../../engine/coalesced.ts';
+import { GitGuard } from '../../git/git-guard.ts';
+import { RefGuard } from '../../git/ref-guard.ts';
 import type { TaskFolder } from '../files/task-folder.ts';
-import { GitGuard } from '../workspace/git-guard.ts';
-import { RefGuard } from '../workspace/ref-guard.ts';
 import type { Tampering, WorkingSubtasks } from './run-context.ts';
 
 /** A clock may be behind the times of files. */

@@ -3,9 +3,10 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { unreachable } from '../../core/errors.ts';
 import { reasonText, spanText } from '../../core/words.ts';
+import { isNegated } from '../../tools/pattern/path-patterns.ts';
 import type { Check, Subtask } from '../files/feature.ts';
 import { isoTime } from '../files/readiness.ts';
-import { expandBraces, isNegated, projectPathProblem } from '../plan/deliverables.ts';
+import { expandBraces, projectPathProblem } from '../plan/deliverables.ts';
 import { type CheckLocation, type CommandRunner, outputEnds } from './command-runner.ts';
 import { findDeliverable } from './find-deliverable.ts';
 

@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { childEnvironment } from '../../agents/child-environment.ts';
 import { shellQuote } from '../../core/shell-quote.ts';
+import { childEnvironment } from '../../git/child-environment.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../cli/main.js', import.meta.url));
 

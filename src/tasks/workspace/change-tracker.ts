@@ -1,9 +1,7 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { type GitFolders, gitFoldersOf } from '../../config/git-folders.ts';
-import { Coalesced } from '../files/coalesced.ts';
-import { filesBelow } from './folder-entries.ts';
-import { Git } from './git.ts';
+import { Coalesced } from '../../engine/coalesced.ts';
+import { Git } from '../../git/git.ts';
+import { type GitState, readGitState } from '../../git/git-state.ts';
 import { changesBetween, type FolderSnapshot, snapshotFolder } from './snapshot.ts';
 
 /** A working tree at one moment: its files, and the refs of its repository. */
@@ -11,16 +9,6 @@ export interface TreeState {
   readonly snapshot: FolderSnapshot;
   readonly git: GitState | undefined;
 }
-
-interface GitState {
-  /** Branches and tags by full name, and where they point. */
-  readonly refs: ReadonlyMap<string, string>;
-  /** The branch of this working tree. */
-  readonly branch: string | undefined;
-}
-
-const REFS = ['refs/heads', 'refs/tags'];
-const MAX_REFS = 20_000;
 
 /** Inspects a working tree repeatedly. Requests during an inspection share the next one, which sees earlier changes. */
 export class ChangeTracker {
@@ -65,30 +53,5 @@ export class ChangeTracker {
     const snapshot = await snapshotFolder(this.root, this.isIgnored, this.last);
     this.last = snapshot;
     return { snapshot, git };
-  }
-}
-
-export function readGitState({ own, common }: GitFolders): GitState {
-  const refs = new Map<string, string>();
-  for (const line of readIfAny(join(common, 'packed-refs'))?.split('\n') ?? []) {
-    const [hash, name] = line.split(' ');
-    if (name !== undefined && REFS.some((one) => name.startsWith(`${one}/`))) refs.set(name, hash!);
-  }
-  const loose = REFS.flatMap((folder) =>
-    filesBelow(join(common, folder), MAX_REFS).map((file) => `${folder}/${file.replaceAll('\\', '/')}`),
-  );
-  for (const name of loose) {
-    const text = readIfAny(join(common, name));
-    if (text !== undefined) refs.set(name, text.trim());
-  }
-  const branch = /^ref: (.+)$/m.exec(readIfAny(join(own, 'HEAD')) ?? '')?.[1];
-  return { refs, branch };
-}
-
-function readIfAny(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'latin1');
-  } catch {
-    return undefined;
   }
 }

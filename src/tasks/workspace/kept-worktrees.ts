@@ -1,16 +1,16 @@
 import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { withRunLock } from '../files/folder-lock.ts';
+import { BRANCHES, Repository } from '../../git/repository.ts';
+import { removeWorktree } from '../../git/worktree-place.ts';
+import { withRunLock } from '../files/run-lock.ts';
 import { seqFromReference, unknownFeature } from '../files/subtask-reference.ts';
 import type { TaskFolder } from '../files/task-folder.ts';
-import { BRANCHES, Repository } from './repository.ts';
 import {
   branchPrefix,
   findUnmergedWork,
   hasUnmergedWork,
   isElsewhere,
-  removeWorktree,
   type UnmergedWork,
   WORKTREES,
   type WorktreeName,

@@ -2,10 +2,18 @@ import { rm, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { VolleyError } from '../../core/errors.ts';
 import { listText, reasonText } from '../../core/words.ts';
-import { type Git, gitFailureText } from './git.ts';
-import { branchOf, commitOf, mergedHead, type Repository, shortName, toProjectPath } from './repository.ts';
+import { type Git, gitFailureText } from '../../git/git.ts';
+import {
+  branchOf,
+  commitOf,
+  mergedHead,
+  type Repository,
+  shortName,
+  toProjectPath,
+} from '../../git/repository.ts';
+import { removeWorktreeFolder } from '../../git/worktree-place.ts';
 import type { Delivery, DeliveryGuard } from './workspace.ts';
-import { isMerged, removeWorktreeFolder } from './worktree-folders.ts';
+import { isMerged } from './worktree-folders.ts';
 
 /** How often a merged result is checked before giving up because the project keeps changing. */
 const MAX_CHECKS = 5;

@@ -1,7 +1,7 @@
 import { VolleyError } from '../../core/errors.ts';
-import { patternMatcher } from '../plan/deliverables.ts';
+import { isVolleyPath } from '../../git/repository.ts';
+import { patternMatcher } from '../../tools/pattern/path-patterns.ts';
 import { ChangeTracker, type TreeState } from './change-tracker.ts';
-import { isVolleyPath } from './repository.ts';
 import type { Workspace, Workspaces } from './workspace.ts';
 
 /** An attempt that is working in the project. */

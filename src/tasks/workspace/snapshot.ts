@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { VolleyError } from '../../core/errors.ts';
 import { countText } from '../../core/words.ts';
-import { folderEntries, lstatIfAny } from './folder-entries.ts';
+import { folderEntries, lstatIfAny } from '../../git/folder-entries.ts';
 
 /** The files of a folder at one moment, by relative path. */
 export interface FolderSnapshot {

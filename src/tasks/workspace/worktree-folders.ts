@@ -1,27 +1,23 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { gitFoldersOf } from '../../config/git-folders.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { shellQuote } from '../../core/shell-quote.ts';
-import type { Git } from './git.ts';
-import { isVolleyPath, type Repository, toProjectPath } from './repository.ts';
+import type { Git } from '../../git/git.ts';
+import { isVolleyPath, type Repository, toProjectPath } from '../../git/repository.ts';
+import {
+  addWorktree,
+  makeIgnoredFolder,
+  removeWorktree,
+  type WorktreePlace,
+} from '../../git/worktree-place.ts';
 
 /** The folder of a worktree, and its branch below `volley/`. */
 export interface WorktreeName {
   readonly folder: string;
   readonly branch: string;
-}
-
-/** A worktree that was made for an attempt. */
-export interface WorktreePlace {
-  readonly root: string;
-  readonly branch: string;
-  /** Git's own folder for this worktree, outside of it. */
-  readonly gitFolder: string;
-  /** The commit it started from. */
-  readonly base: string;
 }
 
 /** Work in a worktree or its branch that the project's branch does not have. */
@@ -96,17 +92,11 @@ export async function createWorktree(
   feature: string,
   seq: string,
 ): Promise<WorktreePlace> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  // Ignored whatever the project's own .gitignore says.
-  await writeFile(join(folder, '.gitignore'), '*\n');
+  await makeIgnoredFolder(folder);
   for (const name of worktreeNames(feature, seq)) {
     const root = join(folder, name.folder);
     if (!(await isFree(repository, root, name.branch))) continue;
-    const base = await repository.head();
-    // Forced, since git may remember a worktree there whose folder is gone.
-    await repository.git.ask(['worktree', 'add', '-q', '-f', '--no-track', '-b', name.branch, root, base]);
-    const gitFolder = gitFoldersOf(root)!.own;
-    return { root, branch: name.branch, gitFolder, base };
+    return addWorktree(repository.git, root, name.branch, await repository.head());
   }
   const message = `Subtask ${seq} of ${feature} has ${MAX_NAMES} worktrees with unmerged work. List them with volley tasks worktrees ${shellQuote(feature)}, and remove them with --remove.`;
   throw new VolleyError('WORKTREE_FAILED', message, { folder });
@@ -137,19 +127,6 @@ export async function markInUse({ gitFolder, base }: WorktreePlace): Promise<voi
 /** The commit that a worktree in use began with. */
 export function baseOf(root: string): string {
   return readFileSync(join(gitFolderOf(root)!, IN_USE_MARK), 'utf8');
-}
-
-export async function removeWorktree(git: Git, root: string, branch: string): Promise<void> {
-  await removeWorktreeFolder(git, root);
-  await git.run(['update-ref', '-d', `refs/heads/${branch}`]);
-}
-
-/** Removes a worktree, whatever it holds. */
-export async function removeWorktreeFolder(git: Git, root: string): Promise<void> {
-  // First the folder: git would refuse to remove one that it does not recognize.
-  await rm(root, { recursive: true, force: true });
-  // Forced twice, to include locked worktrees.
-  await git.run(['worktree', 'remove', '--force', '--force', root]);
 }
 
 export function isMerged({ git, branch }: Repository, commit: string): Promise<boolean> {

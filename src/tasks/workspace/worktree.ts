@@ -1,14 +1,21 @@
-import { existsSync, lstatSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { DeniedPaths } from '../../agents/denied-paths.ts';
 import { listText } from '../../core/words.ts';
+import { type Git, splitNul, submodulePaths } from '../../git/git.ts';
+import {
+  commitOf,
+  isVolleyPath,
+  type Repository,
+  toProjectPath,
+  VOLLEY_PATHS,
+} from '../../git/repository.ts';
+import { removeWorktree, restoreLink, type WorktreePlace } from '../../git/worktree-place.ts';
+import { patternMatcher } from '../../tools/pattern/path-patterns.ts';
 import type { Subtask } from '../files/feature.ts';
-import { patternMatcher } from '../plan/deliverables.ts';
 import { ChangeTracker, type TreeState } from './change-tracker.ts';
-import type { DeniedPaths } from './denied-paths.ts';
-import { type Git, splitNul, submodulePaths } from './git.ts';
 import { failure, type MergeQueue } from './merge-queue.ts';
-import { commitOf, isVolleyPath, type Repository, toProjectPath, VOLLEY_PATHS } from './repository.ts';
 import { isInNodeModules } from './snapshot.ts';
 import type {
   Conflict,
@@ -18,7 +25,7 @@ import type {
   UndeliveredWork,
   Workspace,
 } from './workspace.ts';
-import { isMerged, removeWorktree, type WorktreePlace } from './worktree-folders.ts';
+import { isMerged } from './worktree-folders.ts';
 
 const MESSAGE_LENGTH = 10_000;
 /** Of a conflict, for the prompt. */
@@ -78,7 +85,7 @@ export class Worktree implements Workspace {
   }
 
   async changes(): Promise<readonly string[]> {
-    const link = this.restoreLink() ? [] : ['.git'];
+    const link = restoreLink(this.place) ? [] : ['.git'];
     const changed = await this.tracker.changes(this.start, await this.tracker.inspect());
     const committed = await this.committed();
     return [...new Set([...link, ...changed, ...committed].map((path) => this.fromProject(path)))].sort();
@@ -149,17 +156,6 @@ export class Worktree implements Workspace {
       return undefined;
     });
     return this.closed;
-  }
-
-  /** Restores the `.git` file, since another one would make git read other settings. Returns whether it was intact. */
-  private restoreLink(): boolean {
-    const path = join(this.place.root, '.git');
-    const text = `gitdir: ${this.place.gitFolder}\n`;
-    const isFile = lstatSync(path, { throwIfNoEntry: false })?.isFile() === true;
-    if (isFile && readFileSync(path, 'utf8') === text) return true;
-    rmSync(path, { recursive: true, force: true });
-    writeFileSync(path, text);
-    return false;
   }
 
   /** What the agent committed itself. It would be merged even if the agent reverted it later. */

@@ -1,16 +1,17 @@
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { childEnvironment } from '../../agents/child-environment.ts';
+import type { DeniedPaths } from '../../agents/denied-paths.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { listText, reasonText } from '../../core/words.ts';
+import { childEnvironment } from '../../git/child-environment.ts';
+import { Repository, toProjectPath } from '../../git/repository.ts';
+import { removeWorktree } from '../../git/worktree-place.ts';
 import { runCommand } from '../../runners/process/command.ts';
 import type { Launcher } from '../../runners/process/launcher.ts';
 import type { Rejection, Subtask } from '../files/feature.ts';
 import { projectPathProblem } from '../plan/deliverables.ts';
 import { outputEnds } from '../verify/command-runner.ts';
-import type { DeniedPaths } from './denied-paths.ts';
 import { failure, MergeQueue } from './merge-queue.ts';
-import { Repository, toProjectPath } from './repository.ts';
 import type { Leftover, Workspace, Workspaces } from './workspace.ts';
 import { ignoredAmong, plainMessage, Worktree } from './worktree.ts';
 import {
@@ -22,7 +23,6 @@ import {
   markInUse,
   mergeFolderName,
   ownGitFolder,
-  removeWorktree,
   uncommittedPaths,
   WORKTREES,
   worktreeNames,

@@ -34,6 +34,7 @@ export async function attempt(agent: RealAgent, workplace: Workplace, name: stri
     prompt: `Work in ${folder} only.`,
     cwd: folder,
     stateFolder: state,
+    writes: true,
     mailbox: mailboxIn(workplace),
     env,
     model: undefined,

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { COMMANDS } from '../../../src/cli/commands/all.ts';
 import { type Io, Output } from '../../../src/cli/output/io.ts';
 import { runProgram } from '../../../src/cli/program/program.ts';
-import { withFolderLock } from '../../../src/tasks/files/folder-lock.ts';
+import { withFolderLock } from '../../../src/store/folder-lock.ts';
 import { project, projectWith, put, readJson } from '../../tasks/support/feature.ts';
 
 /** Runs a command line in this process. */

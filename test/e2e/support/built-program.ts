@@ -11,7 +11,7 @@ const FOR_TESTS = {
   'tools/define-tool': 'src/tools/define-tool.ts',
   'coordinator/coordinator': 'src/coordinator/coordinator.ts',
   'config/load': 'src/config/load.ts',
-  'tasks/files/folder-lock': 'src/tasks/files/folder-lock.ts',
+  'store/folder-lock': 'src/store/folder-lock.ts',
   'tasks/files/task-folder': 'src/tasks/files/task-folder.ts',
   'tasks/verify/complete': 'src/tasks/verify/complete.ts',
 };

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { childEnvironment } from '../../../src/agents/child-environment.ts';
+import { childEnvironment } from '../../../src/git/child-environment.ts';
 import { git, repository } from '../workspace/support.ts';
 import { FeatureProject } from './feature-project.ts';
 import { commitAll, runner } from './runner.ts';

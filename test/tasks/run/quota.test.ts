@@ -82,6 +82,8 @@ describe('an agent whose account reaches its limit', { timeout: 180_000 }, () =>
     const calls = callsOf(project);
     const refused = calls.filter(({ end }) => end === 'refused');
     expect(refused.length).toBeGreaterThan(0);
+    const reports: { readonly reason: string | null }[] = report.history.attempts;
+    expect(reports.filter(({ reason }) => reason === 'limit')).toHaveLength(refused.length);
     // At most those that ran at once, and a probe that came too early by a rounded second.
     expect(refused.length).toBeLessThanOrEqual(6);
     const pausedAt = refused[0]!.at;

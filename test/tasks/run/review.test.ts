@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { withFolderLock } from '../../../src/store/folder-lock.ts';
 import { reportText } from '../../../src/tasks/run/report-text.ts';
 import { approveWork, rejectWork, reviewDiff } from '../../../src/tasks/run/review.ts';
 import { eventually } from '../../runners/process/support/launch.ts';
@@ -163,6 +164,24 @@ describe('work that is reviewed', { timeout: 180_000 }, () => {
       await expect(approve('01', other)).rejects.toMatchObject({ code: 'SUBTASK_REFUSED' });
     await approve('01', review.commit.slice(0, 12));
     expect(git(project.folder, 'show', 'work:a')).toBe('one');
+  });
+
+  it('cannot be rejected while it is merged, so that no rejection is lost', async () => {
+    const { project, run, reject } = await reviewed({
+      '01': { deliverables: ['a'], ...script('echo one > a') },
+    });
+    await run({});
+    const folder = join(project.folder, '.tmp/tasks/auth');
+    const fields = project.subtask('01') as { review: object };
+    const review = { ...fields.review, approved_at: '2026-01-01T00:00:00Z' };
+    writeFileSync(join(folder, 'subtask_01.json'), JSON.stringify({ ...fields, review }));
+    await withFolderLock(folder, async () => {
+      await expect(reject('01', 'No')).rejects.toMatchObject({ code: 'SUBTASK_REFUSED' });
+    });
+    expect(project.subtask('01')).toMatchObject({ review: { approved_at: expect.any(String) } });
+    // Nobody merges it any more.
+    await reject('01', 'No');
+    expect(project.subtask('01')).toMatchObject({ status: 'pending', rejected: { why: 'No' } });
   });
 
   it('that no longer fits the project is sent back, and repaired by the next run', async () => {

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { withFolderLock } from '../../../src/tasks/files/folder-lock.ts';
+import { withFolderLock } from '../../../src/store/folder-lock.ts';
 import { folderWith, say } from '../../cli/support/program.ts';
 import { put } from '../support/feature.ts';
 import { git, repository, subtask, useDifficultGit, worktrees } from './support.ts';

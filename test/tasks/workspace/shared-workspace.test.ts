@@ -1,7 +1,7 @@
 import { appendFileSync, chmodSync, rmSync, statSync, symlinkSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { deniedAmong } from '../../../src/tasks/workspace/denied-paths.ts';
+import { deniedAmong } from '../../../src/agents/denied-paths.ts';
 import { sharedWorkspaces } from '../../../src/tasks/workspace/shared-workspace.ts';
 import { fileStateOf } from '../../../src/tasks/workspace/snapshot.ts';
 import { project, put } from '../support/feature.ts';

@@ -24,6 +24,9 @@ export function execution(id: string, seq: number, rest: Partial<Execution> = {}
     cached: false,
     memory_mb: null,
     cpu_ms: null,
+    input_tokens: null,
+    output_tokens: null,
+    cost_usd: null,
     progress: null,
     step: null,
     reason: null,
@@ -65,6 +68,7 @@ export function batch(name: string, rest: Partial<Batch> = {}): Batch {
     ended_at: null,
     holder: null,
     pauses: [],
+    spending: null,
     problem: null,
     ...rest,
   };

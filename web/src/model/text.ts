@@ -1,3 +1,4 @@
+import { usageText } from '../../../src/agents/usage.ts';
 import { spanText } from '../../../src/core/words.ts';
 import type { Batch, Execution } from '../api/wire.ts';
 
@@ -46,6 +47,16 @@ export function timeText(at: number, now: number): string {
   const time = date.toLocaleTimeString('en-GB');
   if (date.toDateString() === new Date(now).toDateString()) return time;
   return `${date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })} ${time}`;
+}
+
+/** `48210 tokens, $0.42` */
+export function spendingText(spent: Pick<Execution, 'input_tokens' | 'output_tokens' | 'cost_usd'>): string {
+  const { input_tokens, output_tokens, cost_usd } = spent;
+  return usageText({
+    inputTokens: input_tokens ?? 0,
+    outputTokens: output_tokens ?? 0,
+    ...(cost_usd !== null && { costUsd: cost_usd }),
+  });
 }
 
 /** A running one is told in whole seconds: tenths that jump are noise. */

@@ -3,8 +3,8 @@ import { VolleyError } from '../../../core/errors.ts';
 import { spanText } from '../../../core/words.ts';
 import type { Feature, Subtask } from '../../../tasks/files/feature.ts';
 import { subtaskView } from '../../../tasks/files/feature-text.ts';
-import { withRunLock } from '../../../tasks/files/folder-lock.ts';
 import type { Moment } from '../../../tasks/files/readiness.ts';
+import { withRunLock } from '../../../tasks/files/run-lock.ts';
 import {
   archiveFields,
   blockSubtask,

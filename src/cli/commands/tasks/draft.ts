@@ -1,11 +1,11 @@
 import type { Accepted } from '../../../agents/ask/answer.ts';
 import { agentToAsk, questionAgent } from '../../../agents/ask/question.ts';
-import { childEnvironment } from '../../../agents/child-environment.ts';
 import { costText } from '../../../agents/usage.ts';
 import { TrustStore } from '../../../config/trust-store.ts';
 import { VolleyError } from '../../../core/errors.ts';
 import { outputEnd } from '../../../core/printable-text.ts';
 import { countText, reasonText } from '../../../core/words.ts';
+import { childEnvironment } from '../../../git/child-environment.ts';
 import { runCommand } from '../../../runners/process/command.ts';
 import { createLauncher } from '../../../runners/process/helper-launcher.ts';
 import type { Launcher } from '../../../runners/process/launcher.ts';

@@ -1,10 +1,10 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { numberText, percentText, rateText, timeRangeText } from '../../../../src/cli/output/numbers.ts';
-import { spanText } from '../../../../src/core/words.ts';
+import { countText, spanText } from '../../../../src/core/words.ts';
 import type { Batch } from '../../api/wire.ts';
 import { runningShare } from '../../model/counts.ts';
 import { STATUS_TEXT, STATUSES } from '../../model/status.ts';
-import { BATCH_STATE_TEXT, batchState, durationText, runLength } from '../../model/text.ts';
+import { BATCH_STATE_TEXT, batchState, durationText, runLength, spendingText } from '../../model/text.ts';
 import { now } from '../../ui/clock.ts';
 import { StatusIcon } from '../../ui/icons.tsx';
 import { ProgressBar } from '../../ui/progress-bar.tsx';
@@ -58,6 +58,12 @@ export function BatchHead(props: { batch: Batch; groups: number; add: () => void
           {isIdle ? <span class="quiet">–</span> : numberText(Math.max(0, counts.running - groups))}
           {batch.max_concurrent !== null && <small>of {numberText(batch.max_concurrent)}</small>}
         </Figure>
+        {batch.spending !== null && (
+          <Figure name="Models and agents">
+            {spendingText(batch.spending)}
+            <small>{countText(batch.spending.calls, 'call')}</small>
+          </Figure>
+        )}
       </dl>
     </section>
   );

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { spanText } from '../../../../src/core/words.ts';
 import type { ExecutionDetail } from '../../api/wire.ts';
-import { timeText } from '../../model/text.ts';
+import { spendingText, timeText } from '../../model/text.ts';
 import { now } from '../../ui/clock.ts';
 
 /** What was asked of it. */
@@ -17,6 +17,7 @@ export function Facts({ detail }: { detail: ExecutionDetail }): JSX.Element {
     ['Started', time(detail.started_at)],
     ['Ended', time(detail.ended_at)],
     ...(detail.cached ? [['Result', 'from cache'] as const] : []),
+    ...(detail.input_tokens === null ? [] : [['Models and agents', spendingText(detail)] as const]),
   ];
   return (
     <section>

@@ -1,9 +1,9 @@
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import { join, posix, resolve } from 'node:path';
-import { gitFoldersOf } from '../../config/git-folders.ts';
-import { VolleyError } from '../../core/errors.ts';
-import { listText } from '../../core/words.ts';
-import { withFolderLock } from '../files/folder-lock.ts';
+import { gitFoldersOf } from '../config/git-folders.ts';
+import { VolleyError } from '../core/errors.ts';
+import { listText } from '../core/words.ts';
+import { withFolderLock } from '../store/folder-lock.ts';
 import { Git, gitFailureText } from './git.ts';
 
 /** How long others may take to make, merge and remove worktrees. */

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { childEnvironment } from '../../agents/child-environment.ts';
-import { VolleyError } from '../../core/errors.ts';
-import { printableText } from '../../core/printable-text.ts';
+import { VolleyError } from '../core/errors.ts';
+import { printableText } from '../core/printable-text.ts';
+import { childEnvironment } from './child-environment.ts';
 
 interface GitAnswer {
   readonly exitCode: number;

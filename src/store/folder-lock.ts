@@ -1,18 +1,15 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { VolleyError } from '../../core/errors.ts';
-import { spanText } from '../../core/words.ts';
-import { isBusy } from '../../store/store-error.ts';
-import { batchNameOf } from './feature.ts';
+import { VolleyError } from '../core/errors.ts';
+import { spanText } from '../core/words.ts';
+import { isBusy } from './store-error.ts';
 
 const FILE = '.lock';
 /** A holder only writes a few small files. */
 const WAIT_MS = 30_000;
 const MIN_PAUSE_MS = 2;
 const MAX_PAUSE_MS = 25;
-/** A run that was just killed loses its lock within this time; a live one keeps it. */
-const RUN_WAIT_MS = 300;
 
 /**
  * Runs `work` while no other process holds the lock of this folder. It is an operating system lock, taken through SQLite
@@ -34,24 +31,6 @@ export async function withFolderLock<T>(
     }
   } finally {
     connection.close();
-  }
-}
-
-/** Keeps others from running a feature, or from removing its worktrees, during `work`. */
-export async function withRunLock<T>(
-  tasks: { readonly path: string },
-  feature: string,
-  work: () => Promise<T>,
-): Promise<T> {
-  try {
-    return await withFolderLock(join(tasks.path, feature), work, RUN_WAIT_MS);
-  } catch (error) {
-    if (!(error instanceof VolleyError && error.code === 'TASKS_LOCKED' && 'pid' in error.details))
-      throw error;
-    const { pid } = error.details;
-    const who = pid === undefined ? 'another process' : `process ${pid}`;
-    const message = `${feature} is being run by ${who}. Follow it with volley watch --batch ${batchNameOf(feature)}, or wait until it ends.`;
-    throw new VolleyError('FEATURE_RUNNING', message, { feature, pid });
   }
 }
 

@@ -9,10 +9,11 @@ import {
   symlinkSync,
 } from 'node:fs';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
-import { writeAtomically } from '../../config/atomic-write.ts';
-import { gitFoldersOf } from '../../config/git-folders.ts';
-import { codeOf } from '../../tools/builtin/refusal.ts';
-import { isInside, realAsFarAsItExists } from '../../tools/builtin/roots.ts';
+import { writeAtomically } from '../config/atomic-write.ts';
+import { gitFoldersOf } from '../config/git-folders.ts';
+import { listText } from '../core/words.ts';
+import { codeOf } from '../tools/builtin/refusal.ts';
+import { isInside, realAsFarAsItExists } from '../tools/builtin/roots.ts';
 import { filesBelow, folderEntries, lstatIfAny } from './folder-entries.ts';
 import { Git, submodulePaths } from './git.ts';
 
@@ -41,6 +42,14 @@ export interface GitTampering {
   readonly changedAt: number | undefined;
 }
 
+/** Says what was changed, and whether it was restored. */
+export function tamperText({ paths, problems }: Pick<GitTampering, 'paths' | 'problems'>): string {
+  const named = listText(paths.slice(0, MAX_NAMED), paths.length);
+  const except = problems.length === 0 ? '' : `, except: ${problems.slice(0, MAX_NAMED).join('; ')}`;
+  return `${named}. They were restored${except}.`;
+}
+
+const MAX_NAMED = 5;
 const MAX_FILES = 20_000;
 const MAX_BYTES = 64 * 1024 * 1024;
 /** Files of a repository that make git run programs. */

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import type { VolleyConfig } from '../../config/config.ts';
-import { PROTECTED_RULES, ProtectedPaths } from '../../config/protected-paths.ts';
-import { realAsFarAsItExists } from '../../tools/builtin/roots.ts';
-import { patternMatcher } from '../plan/deliverables.ts';
+import type { VolleyConfig } from '../config/config.ts';
+import { PROTECTED_RULES, ProtectedPaths } from '../config/protected-paths.ts';
+import { realAsFarAsItExists } from '../tools/builtin/roots.ts';
+import { patternMatcher } from '../tools/pattern/path-patterns.ts';
 
 /** The paths that match. Ignores case, as many file systems do, and treats paths above the project as inside it. */
 export function deniedAmong(paths: readonly string[], patterns: readonly string[]): string[] {

@@ -14,9 +14,9 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { GitGuard } from '../../../src/tasks/workspace/git-guard.ts';
-import { project, put } from '../support/feature.ts';
-import { git, repository } from './support.ts';
+import { GitGuard } from '../../src/git/git-guard.ts';
+import { project, put } from '../tasks/support/feature.ts';
+import { git, repository } from '../tasks/workspace/support.ts';
 
 describe('hooks and configuration of a repository', () => {
   it('are put back when they were changed, made or removed', async () => {

@@ -1,7 +1,7 @@
-import { type GitFolders, gitFoldersOf } from '../../config/git-folders.ts';
-import { readGitState } from './change-tracker.ts';
+import { type GitFolders, gitFoldersOf } from '../config/git-folders.ts';
 import { Git } from './git.ts';
 import type { GitTampering } from './git-guard.ts';
+import { readGitState } from './git-state.ts';
 import { BRANCHES } from './repository.ts';
 
 /** Where the commits of moved branches and tags are kept. */

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { replaceFile } from '../../tools/builtin/replace-file.ts';
-import { Roots } from '../../tools/builtin/roots.ts';
+import { replaceFile } from '../tools/builtin/replace-file.ts';
+import { Roots } from '../tools/builtin/roots.ts';
 
 interface ReadLimits {
   readonly maxBytes: number;

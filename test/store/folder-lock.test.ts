@@ -1,13 +1,13 @@
 import { readdirSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { withFolderLock } from '../../../src/tasks/files/folder-lock.ts';
-import { buildProgram } from '../../e2e/support/built-program.ts';
-import { project, put } from '../support/feature.ts';
-import { startProgram } from '../support/processes.ts';
+import { withFolderLock } from '../../src/store/folder-lock.ts';
+import { buildProgram } from '../e2e/support/built-program.ts';
+import { project, put } from '../tasks/support/feature.ts';
+import { startProgram } from '../tasks/support/processes.ts';
 
 async function startHolder(folder: string) {
   const { moduleUrl } = await buildProgram();
-  const holder = startProgram('lock-holder', [moduleUrl('tasks/files/folder-lock.js'), folder]);
+  const holder = startProgram('lock-holder', [moduleUrl('store/folder-lock.js'), folder]);
   expect(await holder.line()).toBe('held');
   return holder;
 }
