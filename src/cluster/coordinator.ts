@@ -11,7 +11,7 @@ import type {
   WorkerStatus,
 } from '../coordinator/remote-runner.ts';
 import { VolleyError } from '../core/errors.ts';
-import type { Labels } from '../core/labels.ts';
+import { isReservedLabel, type Labels, labeledTool, SHARE_LABEL, toolLabel } from '../core/labels.ts';
 import { type PlacementRule, WorkerPlacement } from '../core/placement.ts';
 import { checkedLimit, checkedOutage, ToolFailure } from '../engine/tool-failure.ts';
 import type { RunnerTask } from '../runners/runner.ts';
@@ -38,8 +38,6 @@ import {
   type DeliveredCalls,
   type RemoteOutcome,
   type RemoteProgress,
-  SHARE_LABEL,
-  toolLabel,
   usesFiles,
   type WorkerOffer,
 } from './work.ts';
@@ -162,6 +160,10 @@ export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
     return labels;
   }
 
+  nameOf(worker: string): string {
+    return this.names.get(worker) ?? worker;
+  }
+
   async run(worker: string, { toolName, input, needs }: RemoteCall, task: RunnerTask): Promise<unknown> {
     const shipped = await this.artifacts.ship(JSON.stringify(input) ?? 'null');
     const key = this.keyFor(task);
@@ -198,13 +200,11 @@ export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
       const offer = this.offers.get(session);
       if (offer === undefined) return [];
       const { host, pid, version, labels } = offer;
-      const isOwn = ([label]: [string, unknown]) =>
-        label !== 'worker' && label !== SHARE_LABEL && !label.startsWith(toolLabel(''));
       return [
         {
           ...{ name, state, host, pid, version },
-          labels: Object.fromEntries(Object.entries(labels).filter(isOwn)),
-          tools: Object.keys(labels).filter((label) => label.startsWith(toolLabel(''))).length,
+          labels: Object.fromEntries(Object.entries(labels).filter(([label]) => !isReservedLabel(label))),
+          tools: Object.keys(labels).filter((label) => labeledTool(label) !== undefined).length,
           lastHeardMs: Math.max(0, now - heardAt),
           use: this.placement.use(session),
           spare: this.placement.workers.get(session)?.spare ?? 0,
@@ -528,7 +528,7 @@ export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
   }
 
   private async valueOf(outcome: RemoteOutcome | undefined, worker: string): Promise<unknown> {
-    if (outcome === undefined || outcome.status === 'lost') throw lost(this.names.get(worker) ?? worker);
+    if (outcome === undefined || outcome.status === 'lost') throw lost(this.nameOf(worker));
     if (outcome.status === 'cancelled') throw new ToolFailure('The call was stopped.', { reason: 'error' });
     if (outcome.status === 'returned')
       throw new ToolFailure('The call was taken back before it began.', { reason: 'error', isLost: true });

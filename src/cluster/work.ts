@@ -63,14 +63,6 @@ export interface RemoteProgress {
   readonly hasBegun?: true;
 }
 
-/** The label under which a worker offers a tool. */
-export function toolLabel(name: string): string {
-  return `tool.${name}`;
-}
-
-/** The label with which a worker says which files it has. */
-export const SHARE_LABEL = 'share';
-
 const FILE_TOOLS: ReadonlySet<string> = new Set([
   'read_file',
   'write_file',

@@ -5,7 +5,7 @@ import { packageVersion } from '../config/package-version.ts';
 import type { CallResult } from '../coordinator/call.ts';
 import type { ParallelToolCoordinator } from '../coordinator/coordinator.ts';
 import { VolleyError } from '../core/errors.ts';
-import type { Labels } from '../core/labels.ts';
+import { type Labels, SHARE_LABEL, toolLabel, WORKER_LABEL } from '../core/labels.ts';
 import type { WorkerSpec } from '../core/placement.ts';
 import { reasonText } from '../core/words.ts';
 import { limitHit } from '../engine/tool-failure.ts';
@@ -16,14 +16,7 @@ import { Artifacts } from './artifacts.ts';
 import { DEFAULT_TIMES, type ProtocolTimes } from './protocol/messages.ts';
 import type { ClusterSettings } from './registry.ts';
 import { toolHash } from './tool-hash.ts';
-import {
-  type Assignment,
-  type RemoteOutcome,
-  type RemoteProgress,
-  SHARE_LABEL,
-  toolLabel,
-  type WorkerOffer,
-} from './work.ts';
+import type { Assignment, RemoteOutcome, RemoteProgress, WorkerOffer } from './work.ts';
 import type { FinishedCall, StartedCall, WorkerLinkOptions } from './worker-link.ts';
 
 /** What the thread of the link reports. */
@@ -310,7 +303,12 @@ function offerOf({
   const offered = tools.portableTools().map((tool) => [toolLabel(tool.name), toolHash(tool)]);
   return {
     capacity: { ...limits, concurrency: maxConcurrency, resources, ...capacity },
-    labels: { ...labels, worker: name, [SHARE_LABEL]: settings.share, ...Object.fromEntries(offered) },
+    labels: {
+      ...labels,
+      [WORKER_LABEL]: name,
+      [SHARE_LABEL]: settings.share,
+      ...Object.fromEntries(offered),
+    },
     version: packageVersion(),
     host: hostname(),
     pid: process.pid,

@@ -36,6 +36,8 @@ export interface AttemptObserver {
   reported(progress: number | undefined, step: string | undefined): void;
   /** Called with what the attempt printed or logged, as it is. */
   printed(stream: 'stdout' | 'stderr' | 'log', chunk: Uint8Array | string): void;
+  /** Called with the name of the worker that gets the attempt, if one does. */
+  placed(worker: string): void;
   /** Called with what the attempt used in processes. */
   measured(usage: ProcessUsage): void;
   /** Called with what each call of a model or an agent cost. */
@@ -163,6 +165,7 @@ export class CallRunner {
     if (remote !== undefined && worker !== undefined && worker !== LOCAL_WORKER) {
       const { grantedMemoryMb: memoryMb = needs.memoryMb } = task;
       const granted = memoryMb === undefined ? needs : { ...needs, memoryMb };
+      task.placed(remote.nameOf(worker));
       return remote.run(worker, { toolName: tool.name, input, needs: granted }, task);
     }
     const isCached = cache !== undefined && tool.cache !== undefined;
@@ -277,6 +280,10 @@ class RedactedTask implements RunnerTask {
   measured(usage: ProcessUsage): void {
     this.task.used(attemptUsage(usage));
     this.observer?.measured(usage);
+  }
+
+  placed(worker: string): void {
+    this.observer?.placed(worker);
   }
 
   spent(spending: Spending): void {

@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { InvalidArgumentError } from 'commander';
 import { loadConfig } from '../../config/load.ts';
 import { VolleyError } from '../../core/errors.ts';
-import type { Labels } from '../../core/labels.ts';
+import { isReservedLabel, type Labels } from '../../core/labels.ts';
 import { nearest } from '../../core/nearest.ts';
 import { show } from '../../core/numbers.ts';
 import { RESOURCE_TABLE } from '../../core/resource-table.ts';
@@ -127,8 +127,7 @@ function pairsOf(text: string): [string, string][] {
 function labelsOption(text: string): Labels {
   return Object.fromEntries(
     pairsOf(text).map(([name, value]) => {
-      if (name === 'worker' || name === 'local' || name === 'share' || name.startsWith('tool.'))
-        throw new InvalidArgumentError(`The label ${name} is set by Volley.`);
+      if (isReservedLabel(name)) throw new InvalidArgumentError(`The label ${name} is set by Volley.`);
       if (value === 'true' || value === 'false') return [name, value === 'true'];
       return [name, /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value];
     }),
