@@ -196,13 +196,7 @@ describe('a cluster', () => {
       expect(waiting).toContain('w9');
       finish();
       await vi.waitFor(async () => expect((await store.task('default', 'late'))?.status).toBe('completed'));
-      const { data } = await executor.handle({ action: 'results' });
-      expect(data).toMatchObject({
-        results: [
-          { id: 'held', worker: 'w1' },
-          { id: 'late', worker: 'w1' },
-        ],
-      });
+      expect(await executor.report('default', 'held')).toMatchObject({ status: 'completed', worker: 'w1' });
       expect(await store.attemptsOf('default', 'late')).toMatchObject([{ attempt: 1, worker: 'w1' }]);
       const placed = events.flatMap((event) =>
         event.type === 'placed' ? [`${event.id} ${event.worker}`] : [],
