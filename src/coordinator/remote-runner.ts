@@ -11,15 +11,15 @@ export const LOCAL_LABELS: Labels = { [LOCAL_LABEL]: true };
 
 /** A call that another machine is to run. */
 export interface RemoteCall {
-  readonly toolName: string;
+  readonly tool: Tool;
   readonly input: unknown;
   readonly needs: ResourceRequirements;
 }
 
 /** Runs attempts on other machines. The engine decides where. */
 export interface RemoteRunner {
-  /** The labels of the workers that have the tool. */
-  labelsFor(tool: Tool): Labels;
+  /** The labels of the workers that can run a call of the tool. The input is undefined if it is not known yet. */
+  labelsFor(tool: Tool, input: unknown): Labels;
   /** The name of a worker that people know. */
   nameOf(worker: string): string;
   /** Runs an attempt on a worker to its end, like a {@link Runner}. */
