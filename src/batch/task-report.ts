@@ -7,7 +7,7 @@ import { featureHint, transcriptHint } from './feature-task.ts';
 import { groupText, itemNoun } from './group-text.ts';
 import { hintText } from './hints.ts';
 import { type ResultRow, rowOf } from './result-row.ts';
-import { holderText } from './run/holder-requests.ts';
+import { askExplanation, holderText } from './run/holder-requests.ts';
 import { linesText, oneLine, taskText, workerText } from './text.ts';
 
 /** How a task ended, or why it has not. */
@@ -79,13 +79,22 @@ async function stateText(context: BatchContext, task: TaskRecord): Promise<strin
     case 'open':
       return linesText(
         task.attempts > 0 ? `is open again after ${attemptsText(task)}.` : 'is open.',
-        await explainTask(context, task.batch, task.id),
+        (await explainedByHolder(context, task)) ?? (await explainTask(context, task.batch, task.id)),
       );
     case 'running':
       return runningText(context, task);
     default:
       return (await endedText(context, task)) ?? '';
   }
+}
+
+/** What only the process that runs the batch knows, such as the worker or the lock that a task waits for. */
+async function explainedByHolder(
+  context: BatchContext,
+  { batch, id }: TaskRecord,
+): Promise<string | undefined> {
+  const holder = context.runs.otherHolder(await findBatch(context, batch));
+  return holder && (await askExplanation(context, batch, holder, id));
 }
 
 async function runningText(context: BatchContext, task: TaskRecord): Promise<string> {

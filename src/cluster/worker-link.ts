@@ -180,7 +180,7 @@ export class WorkerLink {
       const before = protocol.epoch;
       protocol.tick(performance.now(), newSession(name));
       protocol.renewed(session, reply, sentAt, newSession(name));
-      if (before !== protocol.epoch) this.host.notify('A coordinator is running.');
+      if (before !== protocol.epoch) this.host.notify('A coordinator has connected.');
       this.obey();
       if (note.isGone && session === protocol.session) {
         await this.close();

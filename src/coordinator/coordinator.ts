@@ -333,6 +333,15 @@ export class ParallelToolCoordinator implements AsyncDisposable {
   }
 
   /**
+   * Whether calls run on the workers of a cluster.
+   *
+   * @internal
+   */
+  get hasWorkers(): boolean {
+    return this.runners.remote !== undefined;
+  }
+
+  /**
    * The tools that another machine may call here.
    *
    * @internal

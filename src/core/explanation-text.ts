@@ -94,7 +94,9 @@ function workerText({ shortage }: Of<'worker'>): string {
     case 'workers':
       return 'no worker is accepting work: it waits until one joins';
     case 'label':
-      return `${missingText(shortage)}: it waits until one joins`;
+      return shortage.label === WORKER_LABEL
+        ? `waits for the worker ${shortage.wanted}, which is not there`
+        : `${missingText(shortage)}: it waits until one joins`;
     case 'labels': {
       const wanted = Object.entries(shortage.wanted).map(([label, value]) => labelText(label, value));
       return `no worker has all that it needs (${wanted.join(', ')}): it waits until one joins`;
@@ -119,7 +121,6 @@ function missingText({ label, wanted, isDifferent }: Extract<PlacementShortage, 
       ? `no worker has the same version of ${tool} as this machine`
       : `no worker has the function ${tool}`;
   if (label === SHARE_LABEL) return `it uses files, and no worker shares the folder of this machine`;
-  if (label === WORKER_LABEL) return `the worker ${wanted} is not there`;
   return `no worker has ${labelText(label, wanted)}`;
 }
 

@@ -215,7 +215,7 @@ describe('a pack of files', () => {
     const [folder, outside] = [newFolder(), newFolder()];
     symlinkSync(outside, join(folder, 'link'));
     const roots = new Roots([folder], undefined, {
-      protects: (path) => (path.includes('/.git/') ? { pattern: '.git/**' } : undefined),
+      protects: (path: string) => (path.includes('/.git/') ? { pattern: '.git/**' } : undefined),
       hides: () => false,
     } as never);
     const take = (path: string, outputs: readonly string[]) =>

@@ -15,6 +15,7 @@ export type HolderAsk =
   | { readonly action: 'stop'; readonly now: boolean }
   | { readonly action: 'cancel'; readonly ids?: readonly string[] }
   | { readonly action: 'speed' }
+  | { readonly action: 'explain'; readonly id: string }
   /** Tasks were added or reopened. Not answered. */
   | { readonly action: 'join'; readonly which: 'new' | 'all' };
 
@@ -30,6 +31,8 @@ interface Answer {
   readonly ok: true;
   readonly count: number;
   readonly speed?: Speed;
+  /** Why the task waits, if it does. */
+  readonly explained?: string;
 }
 
 type HolderAnswer = Answer | { readonly ok: false; readonly message: string };
@@ -38,6 +41,8 @@ export const CANCEL_REASON = 'cancelled by request';
 
 /** Longer than a stopping task may take. */
 const WAIT_MS = 15_000;
+/** An explanation is not worth waiting for a process that hangs. */
+const EXPLAIN_MS = 2000;
 const ANSWER_POLL_MS = 50;
 /** A poll is one query of a table that is nearly always empty. */
 const REQUEST_POLL_MS = 100;
@@ -66,6 +71,17 @@ export async function askSpeed(
   return speed && { ...speed, pauses: speed.pauses ?? [] };
 }
 
+/** Asks the process that runs a batch why a task waits. Undefined if it does not wait, or if there is no answer. */
+export async function askExplanation(
+  { store }: { readonly store: Store },
+  batch: string,
+  holder: LeaseHolder,
+  id: string,
+): Promise<string | undefined> {
+  const ask = { action: 'explain', id } as const;
+  return (await answerFrom(store, batch, holder, ask, EXPLAIN_MS).catch(() => undefined))?.explained;
+}
+
 /** Waits until a batch is released, as long as a stopping task may take. Returns whether it was released. */
 export async function untilReleased({ store }: { readonly store: Store }, batch: string): Promise<boolean> {
   const deadline = performance.now() + WAIT_MS;
@@ -81,12 +97,13 @@ async function answerFrom(
   batch: string,
   holder: LeaseHolder,
   ask: HolderAsk,
+  waitMs = WAIT_MS,
 ): Promise<Answer | undefined> {
   const request = await store.ask(batch, JSON.stringify(ask));
   if (request === undefined) return undefined;
   const held = `The batch ${JSON.stringify(batch)} is running in ${holderText(holder)}, which`;
   try {
-    const deadline = performance.now() + WAIT_MS;
+    const deadline = performance.now() + waitMs;
     for (;;) {
       // In this order: a process that is gone now may have answered before.
       const isRun = (await store.batch(batch))?.holder !== undefined;
@@ -100,7 +117,7 @@ async function answerFrom(
       if (performance.now() > deadline)
         throw new VolleyError(
           'BATCH_HELD',
-          `${held} did not answer within ${spanText(WAIT_MS)}. Nothing was changed. The process may be suspended or busy: try again, or end it.`,
+          `${held} did not answer within ${spanText(waitMs)}. Nothing was changed. The process may be suspended or busy: try again, or end it.`,
           { batch, holder },
         );
       await sleep(ANSWER_POLL_MS);
@@ -157,6 +174,10 @@ async function obey(run: BatchRun, body: string): Promise<HolderAnswer | undefin
         return { ok: true, count: await run.cancel(ask.ids ?? 'all', CANCEL_REASON) };
       case 'speed':
         return { ok: true, count: countRunning(run), speed: run.speed() };
+      case 'explain': {
+        const explained = run.explain(ask.id);
+        return { ok: true, count: 0, ...(explained !== undefined && { explained }) };
+      }
       case 'join':
         if (!run.isStopping && !run.hasEnded) await run.pull(ask.which);
         return undefined;
