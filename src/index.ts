@@ -275,6 +275,8 @@ export type {
 export type {
   CacheDeclaration,
   CacheInputs,
+  FileDeclaration,
+  FileUse,
   FolderInput,
   InferredToolDefinition,
   Isolation,

@@ -14,6 +14,8 @@ export interface ResultRow {
   readonly ended_at: string | null;
   /** The total duration of its attempts, without the pauses between them. */
   readonly duration_ms: number | null;
+  /** Only if its last attempt was placed on a worker: the name of that. */
+  readonly worker?: string;
   /** Only if its last attempt was measured in processes: the peak of its memory, and its CPU time. */
   readonly memory_mb?: number;
   readonly cpu_ms?: number;
@@ -61,6 +63,7 @@ export function rowOf(record: TaskRecord): ResultRow {
     started_at: timeOf(startedAt),
     ended_at: timeOf(endedAt),
     duration_ms: record.durationMs ?? null,
+    ...(record.worker !== undefined && { worker: record.worker }),
     ...usageFields(record),
     ...costFields(record),
     reason: reason ?? null,

@@ -7,7 +7,7 @@ import { itemNoun } from './group-text.ts';
 import { hintText } from './hints.ts';
 import { beginOfResult, itemCountsOf, rowOf, rowsWithResults, usageFields } from './result-row.ts';
 import { pageText } from './results-summary.ts';
-import { linesText, oneLine, taskText } from './text.ts';
+import { linesText, oneLine, taskText, workerText } from './text.ts';
 
 /** Which part of the results. */
 export interface PageRequest {
@@ -82,7 +82,7 @@ function lineOf(record: TaskRecord, items: TaskCounts | undefined, length: numbe
     ? ' (from cache)'
     : ms === undefined
       ? ''
-      : ` in ${spanText(ms)}${usageText(record)}`;
+      : ` in ${spanText(ms)}${usageText(record)}${workerText(record)}`;
   const counted = items === undefined ? '' : ` (${countsText(items, itemNoun(record.options))})`;
   return `- ${taskText(record)}: ${record.status}${took}${counted}${outcomeText(record, length)}${warningText(record)}`;
 }

@@ -11,7 +11,7 @@ import { askWhy, holderText, type WaitingTask } from './run/holder-requests.ts';
 import type { FailedTask, RunningTask } from './run/monitor.ts';
 import { spendingFields, spendingText } from './run/spending.ts';
 import { explainTask } from './task-report.ts';
-import { linesText, oneLine, runProblemText, taskText } from './text.ts';
+import { linesText, oneLine, runProblemText, taskText, workerText } from './text.ts';
 import { type BatchView, MAX_RUNNING, readView } from './view.ts';
 
 const MAX_EXPLAINED = 5;
@@ -202,7 +202,7 @@ function runningText(task: RunningTask): string {
   const share = task.progress === undefined ? '' : `, ${Math.floor(task.progress * 100)} %`;
   const step = task.step === undefined ? '' : `: ${oneLine(task.step, 100)}`;
   const attempt = task.attempt > 1 ? `, attempt ${task.attempt}` : '';
-  return `${taskText(task)}, ${spanText(Math.max(0, Date.now() - task.startedAt))}${attempt}${share}${step}`;
+  return `${taskText(task)}, ${spanText(Math.max(0, Date.now() - task.startedAt))}${workerText(task)}${attempt}${share}${step}`;
 }
 
 function runningData({
@@ -212,10 +212,11 @@ function runningData({
   group,
   attempt,
   startedAt,
+  worker,
   progress,
   step,
 }: RunningTask): object {
-  return { id, name, function: tool, group, attempt, since: timeText(startedAt), progress, step };
+  return { id, name, function: tool, group, attempt, since: timeText(startedAt), worker, progress, step };
 }
 
 function failureText(task: FailedTask): string {

@@ -8,7 +8,7 @@ import { groupText, itemNoun } from './group-text.ts';
 import { hintText } from './hints.ts';
 import { type ResultRow, rowOf } from './result-row.ts';
 import { askWhy, holderText } from './run/holder-requests.ts';
-import { linesText, oneLine, taskText } from './text.ts';
+import { linesText, oneLine, taskText, workerText } from './text.ts';
 
 /** How a task ended, or why it has not. */
 export interface TaskReport extends ResultRow {
@@ -93,7 +93,7 @@ async function runningText(context: BatchContext, task: TaskRecord): Promise<str
   const running =
     startedAt === undefined
       ? 'is running'
-      : `has been running for ${spanText(Math.max(0, Date.now() - startedAt))}`;
+      : `has been running for ${spanText(Math.max(0, Date.now() - startedAt))}${workerText(task)}`;
   const record = await findBatch(context, batch);
   const isHere = context.runs.current(batch) !== undefined;
   const holder = context.runs.otherHolder(record);
@@ -213,9 +213,11 @@ async function endedText(
   }
 }
 
-/** `one attempt`, `3 attempts`. */
-function attemptsText({ attempts }: TaskRecord): string {
-  return attempts === 0 ? 'no attempts' : attempts === 1 ? 'one attempt' : `${attempts} attempts`;
+/** `one attempt on build-1`, `3 attempts`. */
+function attemptsText(task: TaskRecord): string {
+  const { attempts, worker } = task;
+  if (attempts <= 1) return attempts === 0 ? 'no attempts' : `one attempt${workerText(task)}`;
+  return `${attempts} attempts${worker === undefined ? '' : `, the last${workerText(task)},`}`;
 }
 
 async function skippedText({ store }: Pick<BatchContext, 'store'>, task: TaskRecord): Promise<string> {

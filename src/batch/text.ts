@@ -18,6 +18,11 @@ export function linesText(...lines: readonly (string | undefined | readonly stri
     .join('\n');
 }
 
+/** ` on build-1`, if a worker of a cluster ran it or runs it. */
+export function workerText({ worker }: { readonly worker?: string | undefined }): string {
+  return worker === undefined ? '' : ` on ${worker}`;
+}
+
 /** A task in a line: `t3 "Analyze user_model.py" (code_analyzer_tool)`. */
 export function taskText(task: {
   readonly id: string;

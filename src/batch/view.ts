@@ -170,22 +170,25 @@ async function runningElsewhere(
 ): Promise<RunningTask[]> {
   const running = tasks.filter(({ pause }) => pause === undefined);
   const items = await itemCountsOf(store, running);
-  return running.map(({ id, seq, name, function: tool, attempts, startedAt = Date.now(), options }) => {
-    const counts = items.get(seq);
-    const total = counts === undefined ? 0 : totalOf(counts);
-    const isCounted = counts !== undefined && total > 0;
-    return {
-      id,
-      name,
-      function: tool,
-      attempt: attempts,
-      group: options.item?.group,
-      isGroup: isGroup(options),
-      startedAt,
-      progress: isCounted && options.repeat === undefined ? endedOf(counts) / total : undefined,
-      step: isCounted ? doneText(counts, options) : undefined,
-    };
-  });
+  return running.map(
+    ({ id, seq, name, function: tool, attempts, startedAt = Date.now(), worker, options }) => {
+      const counts = items.get(seq);
+      const total = counts === undefined ? 0 : totalOf(counts);
+      const isCounted = counts !== undefined && total > 0;
+      return {
+        id,
+        name,
+        function: tool,
+        attempt: attempts,
+        group: options.item?.group,
+        isGroup: isGroup(options),
+        startedAt,
+        worker,
+        progress: isCounted && options.repeat === undefined ? endedOf(counts) / total : undefined,
+        step: isCounted ? doneText(counts, options) : undefined,
+      };
+    },
+  );
 }
 
 function failedTask({

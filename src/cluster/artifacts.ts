@@ -3,64 +3,97 @@ import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { VolleyError } from '../core/errors.ts';
 
-/** Larger arguments and results do not go through the queue. */
+/** What is larger does not go through the queue. */
 const MAX_INLINE_BYTES = 65_536;
-/** Larger ones are not shipped at all. */
-const MAX_ARTIFACT_BYTES = 64 * 2 ** 20;
+/** What is larger does not go through the Redis server, whose memory all calls share. */
+const MAX_SERVER_BYTES = 4 * 2 ** 20;
+/** What is larger is not shipped at all. */
+export const MAX_ARTIFACT_BYTES = 64 * 2 ** 20;
+/** What nobody has fetched by then was left behind by a crash. */
+const KEPT_MS = 3_600_000;
 
-/** Text that travels inside a message, or as a file in a folder that both sides see. */
-export type Shipped = { readonly text: string } | { readonly artifact: string };
+/** Bytes that travel inside a message, as text if they are that; as a file in a folder that both sides see; or on the server. */
+export type Shipped =
+  | { readonly text: string }
+  | { readonly base64: string }
+  | { readonly artifact: string; readonly isOnServer?: true };
+
+/** Keeps artifacts on the Redis server of the cluster. */
+export interface ArtifactServer {
+  put(name: string, bytes: Buffer, keptMs: number): Promise<void>;
+  get(name: string): Promise<Buffer | null>;
+  remove(name: string): Promise<void>;
+}
 
 const NAME = /^[0-9a-f]{64}\.[0-9a-f]{16}$/;
 
-/** A folder for what is too large for the queue. A name starts with the hash of its content and is read once. */
+/** What is too large for the queue. A name starts with the hash of its content and is read once. */
 export class Artifacts {
-  constructor(private readonly folder: string | undefined) {}
+  constructor(
+    private readonly folder: string | undefined,
+    private readonly server: () => Promise<ArtifactServer>,
+  ) {}
 
-  async ship(text: string): Promise<Shipped> {
-    const bytes = Buffer.byteLength(text);
-    if (bytes <= MAX_INLINE_BYTES) return { text };
-    if (this.folder === undefined || bytes > MAX_ARTIFACT_BYTES) throw tooLarge(bytes, this.folder);
-    const artifact = `${hashOf(text)}.${randomBytes(8).toString('hex')}`;
+  async ship(content: string | Buffer): Promise<Shipped> {
+    const bytes = Buffer.byteLength(content);
+    if (bytes <= MAX_INLINE_BYTES)
+      return typeof content === 'string' ? { text: content } : { base64: content.toString('base64') };
+    const limit = this.folder === undefined ? MAX_SERVER_BYTES : MAX_ARTIFACT_BYTES;
+    if (bytes > limit) throw tooLarge(bytes, limit, this.folder);
+    const artifact = `${hashOf(content)}.${randomBytes(8).toString('hex')}`;
+    if (this.folder === undefined) {
+      await (await this.server()).put(artifact, Buffer.from(content as string), KEPT_MS);
+      return { artifact, isOnServer: true };
+    }
     const path = join(this.folder, artifact);
     await mkdir(this.folder, { recursive: true, mode: 0o700 });
-    await writeFile(`${path}.tmp`, text, { mode: 0o600, flush: true });
+    await writeFile(`${path}.tmp`, content, { mode: 0o600, flush: true });
     await rename(`${path}.tmp`, path);
     return { artifact };
   }
 
-  /** Returns the text. Throws if the file is missing or not what was shipped. */
-  async receive(shipped: Shipped): Promise<string> {
-    if ('text' in shipped) return shipped.text;
-    const { artifact } = shipped;
+  /** Returns the bytes. Throws if they are missing or not what was shipped. */
+  async receive(shipped: Shipped): Promise<Buffer> {
+    if ('text' in shipped) return Buffer.from(shipped.text);
+    if ('base64' in shipped) return Buffer.from(shipped.base64, 'base64');
+    const { artifact, isOnServer } = shipped;
     // It comes from another machine: it must not name a file elsewhere.
-    if (typeof artifact !== 'string' || !NAME.test(artifact) || this.folder === undefined)
-      throw missing(String(artifact));
-    const text = await readFile(join(this.folder, artifact), 'utf8').catch(() => undefined);
-    if (text === undefined || hashOf(text) !== artifact.slice(0, 64)) throw missing(artifact);
-    return text;
+    if (typeof artifact !== 'string' || !NAME.test(artifact)) throw missing(String(artifact));
+    const bytes = isOnServer
+      ? await (await this.server()).get(artifact)
+      : this.folder && (await readFile(join(this.folder, artifact)).catch(() => undefined));
+    if (!bytes || hashOf(bytes) !== artifact.slice(0, 64)) throw missing(artifact);
+    return bytes;
   }
 
-  /** Removes a file that is no longer needed. */
-  async drop(shipped: Shipped): Promise<void> {
-    if (!('artifact' in shipped) || this.folder === undefined || !NAME.test(shipped.artifact)) return;
-    await rm(join(this.folder, shipped.artifact), { force: true }).catch(() => {});
+  async receiveText(shipped: Shipped): Promise<string> {
+    return 'text' in shipped ? shipped.text : (await this.receive(shipped)).toString('utf8');
+  }
+
+  /** Removes what is no longer needed. */
+  async drop(shipped: Shipped | undefined): Promise<void> {
+    if (shipped === undefined || !('artifact' in shipped) || !NAME.test(shipped.artifact)) return;
+    const { artifact, isOnServer } = shipped;
+    const removing = isOnServer
+      ? this.server().then((server) => server.remove(artifact))
+      : this.folder && rm(join(this.folder, artifact), { force: true });
+    // The server forgets it by itself; in the folder it does no harm.
+    await Promise.resolve(removing).catch(() => {});
   }
 }
 
-function hashOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
+function hashOf(content: string | Buffer): string {
+  return createHash('sha256').update(content).digest('hex');
 }
 
-function tooLarge(bytes: number, folder: string | undefined): VolleyError {
-  const limit = folder === undefined ? MAX_INLINE_BYTES : MAX_ARTIFACT_BYTES;
+function tooLarge(bytes: number, limit: number, folder: string | undefined): VolleyError {
   const remedy =
     folder === undefined
       ? 'Set cluster.artifacts to a folder that coordinator and workers share'
-      : 'Write it to a file instead';
+      : 'Send less';
   return new VolleyError(
     'CLUSTER_VALUE_TOO_LARGE',
-    `The value has ${bytes} bytes, but at most ${limit} can be sent between machines. ${remedy}.`,
+    `There are ${bytes} bytes to send to another machine, but the limit is ${limit}. ${remedy}.`,
     { bytes, limit },
   );
 }
@@ -68,7 +101,7 @@ function tooLarge(bytes: number, folder: string | undefined): VolleyError {
 function missing(artifact: string): VolleyError {
   return new VolleyError(
     'CLUSTER_ARTIFACT_MISSING',
-    `The artifact ${artifact} is not in cluster.artifacts, or its content is different. Check that coordinator and workers share that folder.`,
+    `The artifact ${artifact} is not there, or its content is different. Check that coordinator and workers have the same cluster.artifacts.`,
     { artifact },
   );
 }

@@ -11,13 +11,14 @@ import type {
   WorkerStatus,
 } from '../coordinator/remote-runner.ts';
 import { VolleyError } from '../core/errors.ts';
-import type { Labels } from '../core/labels.ts';
+import { isReservedLabel, type Labels, labeledTool, SHARE_LABEL, toolLabel } from '../core/labels.ts';
 import { type PlacementRule, WorkerPlacement } from '../core/placement.ts';
 import { reasonText } from '../core/words.ts';
 import { checkedLimit, checkedOutage, ToolFailure } from '../engine/tool-failure.ts';
 import type { RunnerTask } from '../runners/runner.ts';
 import type { Tool } from '../tools/tool.ts';
-import { Artifacts } from './artifacts.ts';
+import { Artifacts, type Shipped } from './artifacts.ts';
+import { packInputs, sendableFiles, unpackOutputs } from './files.ts';
 import { type CoordinatorCommand, CoordinatorProtocol } from './protocol/coordinator-protocol.ts';
 import {
   DEFAULT_TIMES,
@@ -43,8 +44,6 @@ import {
   nameOf,
   type RemoteOutcome,
   type RemoteProgress,
-  SHARE_LABEL,
-  toolLabel,
   usesFiles,
   type WorkerOffer,
 } from './work.ts';
@@ -131,7 +130,7 @@ export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
     this.share = settings.share;
     this.placement = new WorkerPlacement(options.placement);
     this.signer = new Signer(settings.key);
-    this.artifacts = new Artifacts(settings.artifacts);
+    this.artifacts = new Artifacts(settings.artifacts, async () => registry.artifacts);
   }
 
   /** Connects, and waits for the lease of a coordinator that has crashed. Refused while another one is at work. */
@@ -162,23 +161,31 @@ export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
     tools.useRemote(this, this.placement);
   }
 
-  labelsFor(tool: Tool): Labels {
+  labelsFor(tool: Tool, input: unknown): Labels {
     let labels = this.hashes.get(tool);
     if (labels === undefined) {
-      labels = {
-        [toolLabel(tool.name)]: toolHash(tool),
-        ...(usesFiles(tool) && { [SHARE_LABEL]: this.share }),
-      };
+      labels = { [toolLabel(tool.name)]: toolHash(tool) };
       this.hashes.set(tool, labels);
     }
-    return labels;
+    const needsShare = usesFiles(tool) && sendableFiles(tool, input) === undefined;
+    return needsShare ? { ...labels, [SHARE_LABEL]: this.share } : labels;
   }
 
-  async run(worker: string, { toolName, input, needs }: RemoteCall, task: RunnerTask): Promise<unknown> {
-    const shipped = await this.artifacts.ship(JSON.stringify(input) ?? 'null');
-    const key = this.keyFor(task);
-    const assignment: Assignment = { toolName, input: shipped, needs };
+  nameOf(worker: string): string {
+    return nameOf(worker);
+  }
+
+  async run(worker: string, call: RemoteCall, task: RunnerTask): Promise<unknown> {
+    const { tool, input, needs } = call;
+    const toolName = tool.name;
+    const sent: (Shipped | undefined)[] = [];
     try {
+      const shipped = await this.artifacts.ship(JSON.stringify(input) ?? 'null');
+      sent.push(shipped);
+      const files = await this.filesFor(worker, call, task);
+      sent.push(files?.inputs);
+      const key = this.keyFor(task);
+      const assignment: Assignment = { toolName, input: shipped, needs, ...(files && { files }) };
       const outcome = await new Promise<RemoteOutcome | undefined>((settle) => {
         this.pending.set(key, { toolName, assignment: JSON.stringify(assignment), task, worker, settle });
         this.protocol.assign(key, worker);
@@ -188,10 +195,28 @@ export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
           this.obey();
         });
       });
+      const written = outcome?.status === 'completed' ? outcome.files : undefined;
+      sent.push(written);
+      if (files !== undefined && written !== undefined) {
+        const pack = await this.artifacts.receive(written);
+        await unpackOutputs(this.tools!.roots, files.outputs, pack, task.signal);
+      }
       return await this.valueOf(outcome, worker);
     } finally {
-      await this.artifacts.drop(shipped);
+      for (const shipped of sent) await this.artifacts.drop(shipped);
     }
+  }
+
+  /** Sends what the call reads, if the worker does not have the files of this machine. */
+  private async filesFor(
+    worker: string,
+    { tool, input }: RemoteCall,
+    task: RunnerTask,
+  ): Promise<Assignment['files']> {
+    if (!usesFiles(tool) || this.offers.get(worker)?.labels[SHARE_LABEL] === this.share) return undefined;
+    const { inputs = {}, outputs = [] } = sendableFiles(tool, input) ?? {};
+    const pack = await packInputs(this.tools!.roots, inputs, task.signal);
+    return { inputs: await this.artifacts.ship(pack), outputs };
   }
 
   /** The names of the workers that can get work. */
@@ -210,13 +235,11 @@ export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
       const offer = this.offers.get(session);
       if (offer === undefined) return [];
       const { host, pid, version, labels } = offer;
-      const isOwn = ([label]: [string, unknown]) =>
-        label !== 'worker' && label !== SHARE_LABEL && !label.startsWith(toolLabel(''));
       return [
         {
           ...{ name, state, host, pid, version },
-          labels: Object.fromEntries(Object.entries(labels).filter(isOwn)),
-          tools: Object.keys(labels).filter((label) => label.startsWith(toolLabel(''))).length,
+          labels: Object.fromEntries(Object.entries(labels).filter(([label]) => !isReservedLabel(label))),
+          tools: Object.keys(labels).filter((label) => labeledTool(label) !== undefined).length,
           lastHeardMs: Math.max(0, now - heardAt),
           use: this.placement.use(session),
           spare: this.placement.workers.get(session)?.spare ?? 0,
@@ -616,7 +639,7 @@ export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
       throw new ToolFailure('The call was taken back before it began.', { reason: 'error', isLost: true });
     if (outcome.status === 'failed') throw failureOf(outcome);
     if (outcome.value === undefined) return undefined;
-    const text = await this.artifacts.receive(outcome.value);
+    const text = await this.artifacts.receiveText(outcome.value);
     await this.artifacts.drop(outcome.value);
     return JSON.parse(text);
   }

@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import { VolleyError } from '../core/errors.ts';
 import { reasonText } from '../core/words.ts';
+import type { ArtifactServer } from './artifacts.ts';
 import { type BeatReply, DEFAULT_TIMES, PROTOCOL_VERSION, type ProtocolTimes } from './protocol/messages.ts';
 
 /** Where a cluster is, and how its parts prove that they belong to it. */
@@ -193,6 +194,17 @@ export class ClusterRegistry {
   get inbox(): string {
     return this.key('inbox');
   }
+
+  /** Artifacts that are kept on the server. */
+  readonly artifacts: ArtifactServer = {
+    put: async (name, bytes, keptMs) => {
+      await this.redis.set(this.key(`artifact:${name}`), bytes, 'PX', keptMs);
+    },
+    get: (name) => this.redis.getBuffer(this.key(`artifact:${name}`)),
+    remove: async (name) => {
+      await this.redis.del(this.key(`artifact:${name}`));
+    },
+  };
 
   /** Becomes the coordinator, or returns who is. */
   async acquire(id: string, leaseMs: number): Promise<{ epoch: number; holder: string }> {

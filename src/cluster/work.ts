@@ -24,6 +24,8 @@ export interface Assignment {
   /** As JSON. */
   readonly input: Shipped;
   readonly needs: ResourceRequirements;
+  /** The files of the call, if the worker does not have those of the coordinator. */
+  readonly files?: { readonly inputs: Shipped; readonly outputs: readonly string[] };
 }
 
 /** How an attempt ended on a worker. */
@@ -34,7 +36,12 @@ export type RemoteOutcome = {
 
 type RemoteEnd =
   /** The value as JSON; undefined if the tool returned nothing. */
-  | { readonly status: 'completed'; readonly value: Shipped | undefined }
+  | {
+      readonly status: 'completed';
+      readonly value: Shipped | undefined;
+      /** What it wrote, if its files were sent. */
+      readonly files?: Shipped;
+    }
   | {
       readonly status: 'failed';
       readonly reason: FailureReason;
@@ -68,14 +75,6 @@ export function nameOf(session: string): string {
   return session.slice(0, session.lastIndexOf('.'));
 }
 
-/** The label under which a worker offers a tool. */
-export function toolLabel(name: string): string {
-  return `tool.${name}`;
-}
-
-/** The label with which a worker says which files it has. */
-export const SHARE_LABEL = 'share';
-
 const FILE_TOOLS: ReadonlySet<string> = new Set([
   'read_file',
   'write_file',
@@ -85,7 +84,7 @@ const FILE_TOOLS: ReadonlySet<string> = new Set([
   'shell',
 ]);
 
-/** Whether a tool is known to use files: those of Volley that do, and those that declare what they read. */
-export function usesFiles({ name, cache }: Pick<Tool, 'name' | 'cache'>): boolean {
-  return cache !== undefined || FILE_TOOLS.has(name);
+/** Whether a tool is known to use files: those of Volley that do, and those that declare them. */
+export function usesFiles({ name, cache, files }: Pick<Tool, 'name' | 'cache' | 'files'>): boolean {
+  return cache !== undefined || files !== undefined || FILE_TOOLS.has(name);
 }

@@ -219,8 +219,8 @@ export class WorkerLink {
     const version = await this.registry.coordinatorProtocol().catch(() => undefined);
     this.host.notify(
       version === undefined || version === PROTOCOL_VERSION
-        ? 'A coordinator is running.'
-        : `A coordinator is running, but it speaks version ${version} of the cluster protocol, and this worker version ${PROTOCOL_VERSION}. It gets no work until both run the same version of Volley.`,
+        ? 'A coordinator has connected.'
+        : `A coordinator has connected, but it speaks version ${version} of the cluster protocol, and this worker version ${PROTOCOL_VERSION}. It gets no work until both run the same version of Volley.`,
     );
   }
 

@@ -1,11 +1,13 @@
-import { hostname } from 'node:os';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { hostname, tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Worker as Thread } from 'node:worker_threads';
 import type { VolleyConfig } from '../config/config.ts';
 import { packageVersion } from '../config/package-version.ts';
 import type { CallResult } from '../coordinator/call.ts';
 import type { ParallelToolCoordinator } from '../coordinator/coordinator.ts';
 import { VolleyError } from '../core/errors.ts';
-import type { Labels } from '../core/labels.ts';
+import { type Labels, SHARE_LABEL, toolLabel, WORKER_LABEL } from '../core/labels.ts';
 import type { WorkerSpec } from '../core/placement.ts';
 import { reasonText } from '../core/words.ts';
 import { limitHit } from '../engine/tool-failure.ts';
@@ -13,17 +15,11 @@ import type { ProgressUpdate } from '../engine/updates.ts';
 import { scriptEntry } from '../runners/entry.ts';
 import { fromWireError, type WireError } from '../runners/wire-error.ts';
 import { Artifacts } from './artifacts.ts';
+import { packOutputs, unpackInputs } from './files.ts';
 import { DEFAULT_TIMES, type ProtocolTimes } from './protocol/messages.ts';
-import type { ClusterSettings } from './registry.ts';
+import { ClusterRegistry, type ClusterSettings } from './registry.ts';
 import { toolHash } from './tool-hash.ts';
-import {
-  type Assignment,
-  type RemoteOutcome,
-  type RemoteProgress,
-  SHARE_LABEL,
-  toolLabel,
-  type WorkerOffer,
-} from './work.ts';
+import type { Assignment, RemoteOutcome, RemoteProgress, WorkerOffer } from './work.ts';
 import type { FinishedCall, StartedCall, WorkerLinkOptions } from './worker-link.ts';
 
 /** What the thread of the link reports. */
@@ -60,7 +56,8 @@ export interface ClusterWorkerOptions {
 
 interface RunningCall {
   readonly controller: AbortController;
-  readonly acceptedAt: number;
+  /** When it began to wait for room: after its files have arrived. */
+  acceptedAt: number;
   /** 0 until there is room for it. */
   begunAt: number;
 }
@@ -84,6 +81,8 @@ export class ClusterWorker {
   private finished: FinishedCall[] = [];
   private readonly unlisten: () => void;
   private readonly artifacts: Artifacts;
+  /** A connection for artifacts, made when the first one comes through the server. */
+  private connected: Promise<ClusterRegistry> | undefined;
   /** Resolves when the worker has left the cluster. */
   readonly gone: Promise<void>;
   private leave: () => void = () => {};
@@ -93,7 +92,10 @@ export class ClusterWorker {
     private readonly thread: Thread,
     private readonly options: ClusterWorkerOptions,
   ) {
-    this.artifacts = new Artifacts(options.settings.artifacts);
+    this.artifacts = new Artifacts(options.settings.artifacts, async () => {
+      this.connected ??= ClusterRegistry.connect(options.settings);
+      return (await this.connected).artifacts;
+    });
     this.unlisten = options.tools.engine.progress.listen((update) => this.progressed(update));
     const { beatMs } = options.times ?? DEFAULT_TIMES;
     this.timer = setInterval(() => this.tellWaiting(beatMs), beatMs / 2);
@@ -138,6 +140,7 @@ export class ClusterWorker {
     this.unlisten();
     clearInterval(this.timer);
     await this.options.tools.close({ cancel: true });
+    (await this.connected?.catch(() => undefined))?.close();
   }
 
   private ready(): Promise<void> {
@@ -181,13 +184,37 @@ export class ClusterWorker {
       begunAt: 0,
     };
     this.running.set(key, call);
-    const outcome = await this.outcomeOf(key, assignment, call.controller.signal).catch(failed);
+    const outcome = await this.withFiles(call, assignment.files, (folder) =>
+      this.outcomeOf(key, assignment, call.controller.signal, folder),
+    ).catch(failed);
     this.running.delete(key);
     const durationMs = call.begunAt === 0 ? 0 : performance.now() - call.begunAt;
     const isFirst = this.finished.push({ key, outcome: { ...outcome, durationMs } }) === 1;
     // The last one has nobody to wait for.
     if (this.running.size === 0) this.flush();
     else if (isFirst) setImmediate(() => this.flush());
+  }
+
+  /** Runs a call whose files were sent in a private folder, and sends back what it wrote there. */
+  private async withFiles(
+    call: RunningCall,
+    files: Assignment['files'],
+    run: (folder: string | undefined) => Promise<RemoteOutcome>,
+  ): Promise<RemoteOutcome> {
+    if (files === undefined) return run(undefined);
+    const { signal } = call.controller;
+    const folder = await mkdtemp(join(tmpdir(), 'volley-call-'));
+    try {
+      call.acceptedAt = Number.POSITIVE_INFINITY;
+      await unpackInputs(folder, await this.artifacts.receive(files.inputs), files.outputs);
+      call.acceptedAt = performance.now();
+      const outcome = await run(folder);
+      if (outcome.status !== 'completed' || files.outputs.length === 0) return outcome;
+      const outputs = await packOutputs(folder, files.outputs, signal);
+      return { ...outcome, files: await this.artifacts.ship(outputs) };
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
   }
 
   private flush(): void {
@@ -236,11 +263,12 @@ export class ClusterWorker {
     key: string,
     { toolName, input, needs }: Assignment,
     signal: AbortSignal,
+    folder: string | undefined,
   ): Promise<RemoteOutcome> {
     const call = {
       id: 'call',
       name: toolName,
-      arguments: JSON.parse(await this.artifacts.receive(input)),
+      arguments: JSON.parse(await this.artifacts.receiveText(input)),
       resources: needs,
       // The coordinator limits and repeats attempts.
       timeoutMs: Number.POSITIVE_INFINITY,
@@ -252,7 +280,11 @@ export class ClusterWorker {
       this.keys.set(name, key);
     };
     try {
-      const [result] = await this.options.tools.executeParallel([call], { signal, onGroup });
+      const [result] = await this.options.tools.executeParallel([call], {
+        signal,
+        onGroup,
+        ...(folder !== undefined && { folder }),
+      });
       return await this.toOutcome(result!);
     } finally {
       this.keys.delete(group);
@@ -310,7 +342,12 @@ function offerOf({
   const offered = tools.portableTools().map((tool) => [toolLabel(tool.name), toolHash(tool)]);
   return {
     capacity: { ...limits, concurrency: maxConcurrency, resources, ...capacity },
-    labels: { ...labels, worker: name, [SHARE_LABEL]: settings.share, ...Object.fromEntries(offered) },
+    labels: {
+      ...labels,
+      [WORKER_LABEL]: name,
+      [SHARE_LABEL]: settings.share,
+      ...Object.fromEntries(offered),
+    },
     version: packageVersion(),
     host: hostname(),
     pid: process.pid,

@@ -12,7 +12,7 @@ import type { CallResult } from './call.ts';
 import { toCallError } from './errors.ts';
 import type { AttemptWork, CallPlanner, Placement, PlannedCall } from './plan.ts';
 import type { Redactor } from './redaction/redactor.ts';
-import { CachedResult, type ResultCache } from './result-cache.ts';
+import { CachedResult } from './result-cache.ts';
 
 /** A call, and the group of calls to which it belongs. */
 export interface CallId {
@@ -48,7 +48,7 @@ export class CallGroup {
     private readonly planned: readonly PlannedCall[],
     private readonly name: string,
     options: GroupSpec,
-    private readonly cache?: ResultCache,
+    private readonly extras: Pick<Placement, 'cache' | 'folder'>,
   ) {
     const submitted = planned.filter((one) => one.kind === 'refused' || one.sameAs === undefined);
     try {
@@ -94,8 +94,8 @@ export class CallGroup {
         };
       },
       group: this.name,
-      around: this.cache === undefined ? this.around : { attempt: this.throughCache(id) },
-      cache: this.cache,
+      around: this.extras.cache === undefined ? this.around : { attempt: this.throughCache(id) },
+      ...this.extras,
       onChild: (child) => this.children.set(id, child),
     };
   }

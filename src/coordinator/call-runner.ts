@@ -36,6 +36,8 @@ export interface AttemptObserver {
   reported(progress: number | undefined, step: string | undefined): void;
   /** Called with what the attempt printed or logged, as it is. */
   printed(stream: 'stdout' | 'stderr' | 'log', chunk: Uint8Array | string): void;
+  /** Called with the name of the worker that gets the attempt, if one does. */
+  placed(worker: string): void;
   /** Called with what the attempt used in processes. */
   measured(usage: ProcessUsage): void;
   /** Called with what each call of a model or an agent cost. */
@@ -46,6 +48,8 @@ interface AttemptOptions {
   readonly observer?: AttemptObserver | undefined;
   /** An attempt that it answers returns a `CachedResult`. */
   readonly cache?: ResultCache | undefined;
+  /** The folder in which it works, in place of the roots. */
+  readonly folder?: string | undefined;
 }
 
 interface NestedOptions extends AttemptOptions {
@@ -53,7 +57,7 @@ interface NestedOptions extends AttemptOptions {
   readonly group: string;
   readonly onChild: ((child: ExecutionHandle) => void) | undefined;
   /** Where the child may run, if there are workers. */
-  readonly on: ((ready: ReadyCall) => { readonly on: Labels }) | undefined;
+  readonly on: ((ready: ReadyCall, input: unknown) => { readonly on: Labels }) | undefined;
 }
 
 const NO_OPTIONS: AttemptOptions = {};
@@ -86,12 +90,12 @@ export class CallRunner {
     needs: ResourceRequirements,
     task: TaskContext,
     results: ResultReader,
-    { observer, cache }: AttemptOptions = NO_OPTIONS,
+    { observer, cache, folder }: AttemptOptions = NO_OPTIONS,
   ): Promise<unknown> {
     try {
       const isPlain = ready.references.size + ready.expressions.size === 0;
       const input = isPlain ? ready.input : await inputOf(ready, task, results);
-      const redacted = new RedactedTask(task, task, this.redactor, observer);
+      const redacted = new RedactedTask(task, task, this.redactor, observer, folder);
       return await this.call(ready.tool, input, needs, redacted, { cache, worker: task.worker });
     } catch (error) {
       throw this.reported(error);
@@ -106,7 +110,7 @@ export class CallRunner {
     planned: ReadyCall,
     task: TaskContext,
     results: ResultReader,
-    { group, onChild, observer, cache, on }: NestedOptions,
+    { group, onChild, observer, cache, folder, on }: NestedOptions,
   ): Promise<unknown> {
     try {
       const ready = planned.tool.later === undefined ? planned : await this.withTool(planned, task);
@@ -118,14 +122,14 @@ export class CallRunner {
           ...options,
           ...(stallMs !== undefined && { stallMs }),
           ...(quota !== undefined && { quota }),
-          ...on?.(ready),
+          ...on?.(ready, input),
           group,
           resources: needs,
           learnUsage: learnsUsage(ready.tool, this.config),
         },
         async (inner) => {
           try {
-            const redacted = new RedactedTask(inner, task, this.redactor, observer);
+            const redacted = new RedactedTask(inner, task, this.redactor, observer, folder);
             return await this.call(ready.tool, input, needs, redacted, { cache, worker: inner.worker });
           } catch (error) {
             throw this.reported(error);
@@ -163,13 +167,14 @@ export class CallRunner {
     if (remote !== undefined && worker !== undefined && worker !== LOCAL_WORKER) {
       const { grantedMemoryMb: memoryMb = needs.memoryMb } = task;
       const granted = memoryMb === undefined ? needs : { ...needs, memoryMb };
-      return remote.run(worker, { toolName: tool.name, input, needs: granted }, task);
+      task.placed(remote.nameOf(worker));
+      return remote.run(worker, { tool, input, needs: granted }, task);
     }
     const isCached = cache !== undefined && tool.cache !== undefined;
     // Its thread or process may load the module now. A cached result needs the same approval.
     if (tool.code.kind === 'module' || (isCached && tool.source !== undefined))
       requireUnchanged(this.config.trust);
-    const request = this.requestFor(tool, input, needs, task.grantedMemoryMb);
+    const request = this.requestFor(tool, input, needs, task);
     return isCached
       ? cache.through(tool, request, task.signal, () => this.send(tool, request, task))
       : this.send(tool, request, task);
@@ -200,10 +205,11 @@ export class CallRunner {
     tool: Tool,
     input: unknown,
     needs: ResourceRequirements,
-    grantedMemoryMb: number | undefined,
+    { grantedMemoryMb, folder }: RedactedTask,
   ): RunnerCall {
     const { processes, tools } = this.config;
     const memoryMb = grantedMemoryMb ?? needs.memoryMb;
+    const roots = folder === undefined ? tools.roots : [folder];
     return {
       toolName: tool.name,
       code: tool.code,
@@ -218,11 +224,12 @@ export class CallRunner {
           : tool.limits,
       sandbox: {
         mode: processes.sandbox,
-        read: tools.roots,
-        write: tool.readOnly ? [] : tools.roots,
+        read: roots,
+        write: tool.readOnly ? [] : roots,
         network: needs.network === true,
-        guard: this.runners.guard,
+        guard: folder === undefined ? this.runners.guard : undefined,
       },
+      folder,
       env: tool.env.length === 0 ? NO_VARIABLES : variables(tool.env),
     };
   }
@@ -253,6 +260,7 @@ class RedactedTask implements RunnerTask {
     private readonly reporter: TaskContext,
     private readonly redactor: Redactor,
     private readonly observer: AttemptObserver | undefined,
+    readonly folder: string | undefined,
   ) {
     this.id = reporter.id;
     this.attempt = task === reporter && observer !== undefined ? observer.attempt : task.attempt;
@@ -277,6 +285,10 @@ class RedactedTask implements RunnerTask {
   measured(usage: ProcessUsage): void {
     this.task.used(attemptUsage(usage));
     this.observer?.measured(usage);
+  }
+
+  placed(worker: string): void {
+    this.observer?.placed(worker);
   }
 
   spent(spending: Spending): void {

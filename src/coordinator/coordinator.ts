@@ -59,6 +59,12 @@ export interface ExecuteOptions {
   readonly timeoutMs?: number;
   /** Called with the name of the engine's group right before the calls are submitted. */
   readonly onGroup?: (group: string) => void;
+  /**
+   * The folder in which the calls work, in place of the roots. Only tools with `files` can.
+   *
+   * @internal
+   */
+  readonly folder?: string;
 }
 
 /** Options of {@link ParallelToolCoordinator.call}: those of a call in a list, except dependencies. */
@@ -72,6 +78,7 @@ const EXECUTE_OPTIONS: ReadonlySet<string> = new Set<keyof ExecuteOptions>([
   'maxConcurrency',
   'timeoutMs',
   'onGroup',
+  'folder',
 ]);
 
 const COORDINATOR_OPTIONS: ReadonlySet<string> = new Set<keyof CoordinatorOptions>([
@@ -326,6 +333,15 @@ export class ParallelToolCoordinator implements AsyncDisposable {
   }
 
   /**
+   * Whether calls run on the workers of a cluster.
+   *
+   * @internal
+   */
+  get hasWorkers(): boolean {
+    return this.runners.remote !== undefined;
+  }
+
+  /**
    * The tools that another machine may call here.
    *
    * @internal
@@ -388,7 +404,10 @@ export class ParallelToolCoordinator implements AsyncDisposable {
       ...(maxConcurrency !== undefined && { maxConcurrency }),
       ...(leftMs !== undefined && { timeoutMs: leftMs }),
     };
-    const group = new CallGroup(this.planner, this.redactor, planned, name, groupOptions, this.cache);
+    const group = new CallGroup(this.planner, this.redactor, planned, name, groupOptions, {
+      cache: this.cache,
+      folder: options.folder,
+    });
     const unlinks = signals.map((one) => linkSignal(group, one, this.redactor));
     return {
       group,

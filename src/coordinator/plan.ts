@@ -109,6 +109,8 @@ export interface Placement {
   readonly around?: { attempt(task: TaskContext, work: AttemptWork): unknown };
   /** Answers attempts of tools that declare what they read. */
   readonly cache?: ResultCache | undefined;
+  /** The folder in which it works, in place of the roots. */
+  readonly folder?: string | undefined;
   /** Called with the child that does the work, if the needs were not known before the attempt. */
   readonly onChild?: (child: ExecutionHandle) => void;
 }
@@ -361,22 +363,25 @@ export class CallPlanner {
     return { ...optional, ...(needs === undefined ? { on: LOCAL_LABELS } : this.placeOf(planned)) };
   }
 
-  private work(ready: ReadyCall, { results, group, onChild, cache }: Placement): AttemptWork {
+  private work(ready: ReadyCall, { results, group, onChild, cache, folder }: Placement): AttemptWork {
     const { runner } = this;
     const { needs } = ready;
     if (needs === undefined)
       return (task, observer) => {
         const on = this.parts.runners.remote === undefined ? undefined : this.placeOf;
-        return runner.runNested(ready, task, results, { group, onChild, observer, cache, on });
+        return runner.runNested(ready, task, results, { group, onChild, observer, cache, folder, on });
       };
-    return (task, observer) => runner.run(ready, needs, task, results, { observer, cache });
+    return (task, observer) => runner.run(ready, needs, task, results, { observer, cache, folder });
   }
 
   /** The labels of the workers on which a call may run: those that the call wants, and its tool. */
-  private readonly placeOf = ({ tool, call }: ReadyCall): { on: Labels } => {
+  private readonly placeOf = (ready: ReadyCall, resolved?: unknown): { on: Labels } => {
+    const { tool, call, references, expressions } = ready;
     const { registry, runners } = this.parts;
     if (!registry.canRunElsewhere(tool)) return { on: LOCAL_LABELS };
-    return { on: { ...call.on, ...runners.remote!.labelsFor(tool) } };
+    const isPlain = references.size + expressions.size === 0;
+    const input = resolved ?? (isPlain ? ready.input : undefined);
+    return { on: { ...call.on, ...runners.remote!.labelsFor(tool, input) } };
   };
 
   /** A separate method, so that its closure does not retain the planned call. */

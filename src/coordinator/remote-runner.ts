@@ -1,5 +1,5 @@
 import type { ResourceRequirements } from '../core/demand.ts';
-import type { Labels } from '../core/labels.ts';
+import { type Labels, LOCAL_LABEL } from '../core/labels.ts';
 import type { RunnerTask } from '../runners/runner.ts';
 import type { Tool } from '../tools/tool.ts';
 
@@ -7,19 +7,21 @@ import type { Tool } from '../tools/tool.ts';
 export const LOCAL_WORKER = 'local';
 
 /** The labels of an execution that must stay in this process. */
-export const LOCAL_LABELS: Labels = { local: true };
+export const LOCAL_LABELS: Labels = { [LOCAL_LABEL]: true };
 
 /** A call that another machine is to run. */
 export interface RemoteCall {
-  readonly toolName: string;
+  readonly tool: Tool;
   readonly input: unknown;
   readonly needs: ResourceRequirements;
 }
 
 /** Runs attempts on other machines. The engine decides where. */
 export interface RemoteRunner {
-  /** The labels of the workers that have the tool. */
-  labelsFor(tool: Tool): Labels;
+  /** The labels of the workers that can run a call of the tool. The input is undefined if it is not known yet. */
+  labelsFor(tool: Tool, input: unknown): Labels;
+  /** The name of a worker that people know. */
+  nameOf(worker: string): string;
   /** Runs an attempt on a worker to its end, like a {@link Runner}. */
   run(worker: string, call: RemoteCall, task: RunnerTask): Promise<unknown>;
 }

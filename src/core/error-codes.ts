@@ -553,12 +553,19 @@ const CLUSTER_ERRORS = {
     remedy: 'Choose another name with `--name`. After a crash, wait until its lease has ended.',
   },
   CLUSTER_VALUE_TOO_LARGE: {
-    meaning: 'Arguments or a result are too large to be sent between machines.',
-    remedy: 'Set `cluster.artifacts` to a folder that all machines share, or write the data to a file.',
+    meaning: 'Arguments, a result or files are too large to be sent between machines.',
+    remedy: 'Set `cluster.artifacts` to a folder that all machines share, or send less.',
   },
   CLUSTER_ARTIFACT_MISSING: {
-    meaning: 'A large argument or result is not in the folder `cluster.artifacts`, or was changed there.',
-    remedy: 'Check that the coordinator and all workers see the same folder.',
+    meaning:
+      'A large argument, result or file is not where the other machine put it, or was changed there: in the folder `cluster.artifacts`, or on the Redis server.',
+    remedy: 'Check that the coordinator and all workers have the same `cluster.artifacts`.',
+  },
+  CLUSTER_FILES_REFUSED: {
+    meaning:
+      'Files that a call declares cannot be sent between machines: they are too many, outside the roots, or not what was declared.',
+    remedy:
+      'Declare fewer files, as relative paths inside the first root, or run the call on a worker that shares the folder.',
   },
   CLUSTER_UNKNOWN_WORKER: {
     meaning: 'No worker of the cluster has this name.',

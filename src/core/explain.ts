@@ -322,7 +322,7 @@ function explainObstacle(
       return {
         reason: 'worker',
         shortage: obstacle.shortage(execution.demand)!,
-        workers: obstacle.workers.size,
+        workers: obstacle.candidates(execution.demand).length,
       };
     default:
       return unreachable(obstacle);

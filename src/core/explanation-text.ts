@@ -1,6 +1,8 @@
 import { unreachable } from './errors.ts';
 import type { Execution } from './execution.ts';
 import type { Ahead, NamedExecution, NamedWithStatus, StandingReason } from './explain.ts';
+import { type Labels, labeledTool, SHARE_LABEL, WORKER_LABEL } from './labels.ts';
+import type { PlacementShortage } from './placement.ts';
 import { RESOURCE_TABLE } from './resource-table.ts';
 import { countText, failureText, listText, spanText } from './words.ts';
 
@@ -87,24 +89,46 @@ function resourceText({ resource, needed, free, limit, isLearned, isPossible }: 
   return `${needs}, but the limit was lowered to ${limit}: it cannot start until the limit is raised`;
 }
 
-function workerText({ shortage, workers }: Of<'worker'>): string {
+function workerText({ shortage }: Of<'worker'>): string {
   switch (shortage.lacks) {
     case 'workers':
       return 'no worker is accepting work: it waits until one joins';
     case 'label':
-      return `none of the ${countText(workers, 'worker')} has ${shortage.label} = ${JSON.stringify(shortage.wanted)}: it waits until one joins`;
-    case 'labels':
-      return `none of the ${countText(workers, 'worker')} has all of ${JSON.stringify(shortage.wanted)}: it waits until one joins`;
+      return shortage.label === WORKER_LABEL
+        ? `waits for the worker ${shortage.wanted}, which is not there`
+        : `${missingText(shortage)}: it waits until one joins`;
+    case 'labels': {
+      const wanted = Object.entries(shortage.wanted).map(([label, value]) => labelText(label, value));
+      return `no worker has all that it needs (${wanted.join(', ')}): it waits until one joins`;
+    }
     case 'resource': {
-      const { resource, needed, free, most, isPossible } = shortage;
-      const needs = `needs ${needed} ${UNITS.get(resource) ?? 'slots'} on one worker`;
+      const { resource, needed, free, most, isPossible, worker } = shortage;
+      const unit = resource === 'concurrency' ? (needed === 1 ? 'slot' : 'slots') : resource;
+      const needs = `needs ${needed} ${UNITS.get(resource) ?? unit} on one worker`;
       return isPossible
-        ? `${needs}, the best has ${free} of ${most} free`
-        : `${needs}, but no worker has more than ${most}: it waits until a larger one joins`;
+        ? `${needs}: ${worker} is closest with ${free} of ${most} free`
+        : `${needs}, but no worker has more than the ${most} of ${worker}: it waits until a larger one joins`;
     }
     default:
       return unreachable(shortage);
   }
+}
+
+function missingText({ label, wanted, isDifferent }: Extract<PlacementShortage, { lacks: 'label' }>): string {
+  const tool = labeledTool(label);
+  if (tool !== undefined)
+    return isDifferent
+      ? `no worker has the same version of ${tool} as this machine`
+      : `no worker has the function ${tool}`;
+  if (label === SHARE_LABEL) return `it uses files, and no worker shares the folder of this machine`;
+  return `no worker has ${labelText(label, wanted)}`;
+}
+
+function labelText(label: string, wanted: Labels[string]): string {
+  const tool = labeledTool(label);
+  if (tool !== undefined) return `the function ${tool}`;
+  if (label === SHARE_LABEL) return 'the files of this machine';
+  return label === WORKER_LABEL ? `the name ${wanted}` : `the label ${label}=${wanted}`;
 }
 
 /** A quota for people: `codex` for `agent:codex`. */

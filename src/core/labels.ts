@@ -4,6 +4,27 @@ import { checkObject, show } from './numbers.ts';
 /** Properties of a worker, such as `{ gpu: true, zone: "a" }`, or those that an execution wants. */
 export type Labels = Readonly<Record<string, string | number | boolean>>;
 
+/** Labels that Volley sets itself: what must stay in the coordinator's process, and what a worker has and is. */
+export const LOCAL_LABEL = 'local';
+export const WORKER_LABEL = 'worker';
+export const SHARE_LABEL = 'share';
+
+/** The label under which a worker offers a tool. */
+export function toolLabel(name: string): string {
+  return `${TOOL_PREFIX}${name}`;
+}
+
+/** The tool that a label offers; undefined for other labels. */
+export function labeledTool(label: string): string | undefined {
+  return label.startsWith(TOOL_PREFIX) ? label.slice(TOOL_PREFIX.length) : undefined;
+}
+
+/** Whether only Volley sets the label. */
+export function isReservedLabel(label: string): boolean {
+  return [LOCAL_LABEL, WORKER_LABEL, SHARE_LABEL].includes(label) || labeledTool(label) !== undefined;
+}
+
+const TOOL_PREFIX = 'tool.';
 const MAX_LABELS = 1000;
 const MAX_LABEL_LENGTH = 256;
 

@@ -3,7 +3,7 @@ import { CONCURRENCY, type ResourceVector, SCALE } from './demand.ts';
 import { ClassQueue, type DemandClass } from './demand-class.ts';
 import { VolleyError } from './errors.ts';
 import type { Execution } from './execution.ts';
-import { checkLabels, type Labels, offers } from './labels.ts';
+import { checkLabels, type Labels, LOCAL_LABEL, offers, WORKER_LABEL } from './labels.ts';
 import { checkObject, show } from './numbers.ts';
 import type { ResourceName } from './resource-names.ts';
 import { type CountableLimits, ResourceAccounts } from './resources.ts';
@@ -27,13 +27,19 @@ export type PlacementRule = 'spread' | 'pack';
 /** Why no worker can take an execution now. */
 export type PlacementShortage =
   | { readonly lacks: 'workers' }
-  /** No worker has this label. */
-  | { readonly lacks: 'label'; readonly label: string; readonly wanted: Labels[string] }
+  /** No worker has this label; `isDifferent` if some have it with another value. */
+  | {
+      readonly lacks: 'label';
+      readonly label: string;
+      readonly wanted: Labels[string];
+      readonly isDifferent: boolean;
+    }
   /** Each label is offered by some worker, but all of them by none. */
   | { readonly lacks: 'labels'; readonly wanted: Labels }
-  /** `most` is the most that one matching worker has, and `free` what it has free now. */
+  /** The matching worker that comes closest has `most` of the resource, and `free` of it free now. */
   | {
       readonly lacks: 'resource';
+      readonly worker: string;
       readonly resource: ResourceName;
       readonly needed: number;
       readonly free: number;
@@ -341,16 +347,26 @@ export class WorkerPlacement {
 
   /** What is missing for executions of the class; undefined if one could start. */
   shortage(demand: DemandClass): PlacementShortage | undefined {
-    const workers = [...this.workers.values()].filter(({ isDraining }) => !isDraining);
-    if (workers.length === 0) return { lacks: 'workers' };
     const wanted = demand.on ?? {};
-    for (const [label, value] of Object.entries(wanted))
-      if (!workers.some(({ labels }) => labels[label] === value))
-        return { lacks: 'label', label, wanted: value };
+    const workers = this.candidates(demand);
+    if (workers.length === 0) return { lacks: 'workers' };
+    for (const [label, value] of Object.entries(wanted)) {
+      if (workers.some(({ labels }) => labels[label] === value)) continue;
+      const isDifferent = workers.some(({ labels }) => labels[label] !== undefined);
+      return { lacks: 'label', label, wanted: value, isDifferent };
+    }
     const matching = workers.filter(({ labels }) => offers(labels, wanted));
     if (matching.length === 0) return { lacks: 'labels', wanted };
     if (this.fits(demand)) return undefined;
     return largestGap(matching, demand.needs, this.accounts.names.all);
+  }
+
+  /** The workers that take new executions of this kind: for what stays in this process, only that. */
+  candidates({ on }: DemandClass): PlacedWorker[] {
+    const isLocal = on?.[LOCAL_LABEL] === true;
+    return [...this.workers.values()].filter(
+      ({ isDraining, labels }) => !isDraining && (labels[LOCAL_LABEL] === true) === isLocal,
+    );
   }
 
   private choose(execution: Execution, except: PlacedWorker | undefined): PlacedWorker | undefined {
@@ -474,6 +490,7 @@ function largestGap(
   }
   return {
     lacks: 'resource',
+    worker: String(found!.labels[WORKER_LABEL] ?? found!.id),
     resource: names[resource]!,
     needed: needs[resource]! / SCALE,
     free: Math.max(0, found!.roomFor(resource)) / SCALE,

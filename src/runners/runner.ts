@@ -29,6 +29,8 @@ export interface ToolContext {
   readonly report: Report;
   /** The quota that the attempt counts against, for a tool with several that runs in this thread. */
   readonly quota?: string;
+  /** On a worker that was sent the files of the call: the folder that has them, for a tool that runs inline. */
+  readonly folder?: string | undefined;
   /** Writes a line, or several, to the log of the task, if there is one. */
   readonly log: (text: string) => void;
   /**
@@ -130,6 +132,8 @@ export interface RunnerCall {
   readonly input: unknown;
   readonly limits: RunLimits;
   readonly sandbox: SandboxPolicy;
+  /** The working directory of a process, if it is not that of this one. */
+  readonly folder?: string | undefined;
   /** Environment variables that a process gets besides the usual ones. */
   readonly env: Readonly<Record<string, string>>;
 }

@@ -16,7 +16,8 @@ import {
 
 /** The most attempts of one task that are listed, newest first. */
 const MAX_LISTED = 100;
-const COLUMNS = '(key, attempt, started_at, ended_at, status, reason, message, retry_at, duration_ms)';
+const COLUMNS =
+  '(key, attempt, started_at, ended_at, status, reason, message, retry_at, duration_ms, worker)';
 
 /**
  * Attempts that were, or may be, followed by another. The last attempt is stored with the task itself, so an execution
@@ -32,17 +33,17 @@ export class AttemptWrites {
     // An existing row means that the task ended during the pause after that attempt.
     this.fail = writer.prepare(
       `INSERT OR IGNORE INTO attempts ${COLUMNS}
-       SELECT key, attempts, ?, ?, ${FAILED}, ?, ?, ?, ? FROM states WHERE key = ? AND status = ${RUNNING}`,
+       SELECT key, attempts, ?, ?, ${FAILED}, ?, ?, ?, ?, worker FROM states WHERE key = ? AND status = ${RUNNING}`,
     );
     this.count = writer.prepare('UPDATE states SET failures = failures + 1 WHERE key = ?');
     this.keep = writer.prepare(
       `INSERT OR IGNORE INTO attempts ${COLUMNS}
-       SELECT key, attempts, attempt_at, ended_at, status, reason, message, NULL, duration_ms FROM states JOIN ends USING (key)
+       SELECT key, attempts, attempt_at, ended_at, status, reason, message, NULL, duration_ms, worker FROM states JOIN ends USING (key)
        WHERE key = ? AND attempts > 0 AND status IN (${FAILED}, ${CANCELLED})`,
     );
     this.crash = writer.prepare(
       `INSERT OR IGNORE INTO attempts ${COLUMNS}
-       SELECT key, attempts, attempt_at, NULL, ${FAILED}, 'crashed', NULL, NULL, NULL FROM states WHERE key = ? AND attempts > 0`,
+       SELECT key, attempts, attempt_at, NULL, ${FAILED}, 'crashed', NULL, NULL, NULL, worker FROM states WHERE key = ? AND attempts > 0`,
     );
   }
 
@@ -71,6 +72,7 @@ interface AttemptData {
   readonly status: number;
   readonly reason: FailureReason | null;
   readonly message: StoredText | null;
+  readonly worker: string | null;
 }
 
 /** Reads the attempts of tasks, the last ones included. */
@@ -81,7 +83,7 @@ export class AttemptReader {
   constructor(reader: DatabaseSyncInstance) {
     this.last = reader.prepare(
       `SELECT s.key, t.id, s.attempts AS attempt, coalesce(s.attempt_at, s.started_at, e.ended_at) AS started_at,
-         e.ended_at, e.duration_ms, s.status, e.reason, e.message
+         e.ended_at, e.duration_ms, s.status, e.reason, e.message, s.worker
        FROM states s CROSS JOIN tasks t ON t.key = s.key LEFT JOIN ends e ON e.key = s.key
        WHERE s.key > ? AND s.key <= ? ORDER BY s.key LIMIT ?`,
     );
@@ -127,5 +129,6 @@ function attemptRecord(row: AttemptData): AttemptRecord {
     outcome: row.reason === 'crashed' ? 'crashed' : status,
     reason: row.reason ?? undefined,
     message: fromStoredOrNull(row.message),
+    ...(row.worker !== null && { worker: row.worker }),
   };
 }

@@ -220,6 +220,12 @@ const OUTPUT = `
   CREATE INDEX store.output_by_task ON output (key, attempt, first, lines, bytes);
 `;
 
+/** The worker that runs the last attempt of a task, and those of earlier ones. */
+const WORKERS = `
+  ALTER TABLE store.states ADD COLUMN worker TEXT;
+  ALTER TABLE store.attempts ADD COLUMN worker TEXT;
+`;
+
 export const MIGRATIONS: readonly Migration[] = [
   { version: 1, sql: FIRST },
   { version: 2, sql: REQUESTS },
@@ -234,6 +240,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 11, sql: USAGE },
   { version: 12, sql: SPENDING },
   { version: 13, sql: OUTPUT },
+  { version: 14, sql: WORKERS },
 ];
 
 /** Marks a SQLite file as ours ("Voly"), so that no other database is ever written to. */

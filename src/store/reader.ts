@@ -58,7 +58,7 @@ const EARLIER_MS = `CASE WHEN s.failures > 0 THEN (
 /** CROSS JOIN fixes the order: states lead, in index order, and the rest is looked up. */
 const TASKS = `
   SELECT t.key, t.id, t.name, t.function, t.params, t.options, t.added_at, s.status, s.attempts, s.failures,
-    s.started_at, s.attempt_at,
+    s.started_at, s.attempt_at, s.worker,
     e.ended_at, e.duration_ms, ${EARLIER_MS} AS earlier_ms, e.reason, e.message, e.code, e.cause, e.result_bytes, e.preview, e.cached,
     a.retry_at, a.reason AS retry_reason, a.message AS retry_message,
     u.memory_mb, u.cpu_ms, u.duration_ms AS used_ms,

@@ -154,6 +154,8 @@ export interface TaskRecord extends NewTask {
   readonly preview: string | undefined;
   /** Set if its result came from the cache. */
   readonly cached?: true;
+  /** The worker of its last attempt, if that was placed on one. */
+  readonly worker?: string;
   /** If completed: what its last attempt used in processes. */
   readonly usage?: StoredUsage;
   /** What its calls of models and agents have cost, over all attempts. */
@@ -288,6 +290,8 @@ export interface AttemptRecord {
   readonly outcome: 'running' | 'completed' | 'failed' | 'cancelled' | 'crashed';
   readonly reason: FailureReason | undefined;
   readonly message: string | undefined;
+  /** The worker that it was placed on, if any. */
+  readonly worker?: string;
 }
 
 /** A stored batch. */

@@ -122,6 +122,7 @@ export interface TaskData extends UsageData, SpendingData {
   readonly failures: number;
   readonly started_at: number | null;
   readonly attempt_at: number | null;
+  readonly worker: string | null;
   readonly ended_at: number | null;
   readonly duration_ms: number | null;
   /** Totals of the attempts before the last one. */
@@ -214,6 +215,7 @@ export function taskRecord(row: TaskData, batch: string): TaskRecord {
     resultBytes: row.result_bytes ?? undefined,
     preview: fromStoredOrNull(row.preview),
     ...(row.cached === 1 && { cached: true }),
+    ...(row.worker !== null && { worker: row.worker }),
     ...(row.retry_at !== null && { pause: pauseOf(row, row.retry_at) }),
     ...(row.used_ms !== null && { usage: usageOf(row)! }),
     ...(row.calls !== null && { spending: spendingOf(row)! }),

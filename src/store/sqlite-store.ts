@@ -185,6 +185,10 @@ export class SqliteStore implements Store {
     return this.writeOwn(batch, () => this.taskTable.started(batch, seq, at));
   }
 
+  placed(batch: string, seq: number, worker: string): Promise<void> {
+    return this.writeOwn(batch, () => this.taskTable.placed(batch, seq, worker));
+  }
+
   ended(
     batch: string,
     seq: number,

@@ -153,6 +153,8 @@ export interface Store extends CacheStore {
   logged(batch: string, groupSeq: number, text: string): Promise<void>;
   /** Starts an attempt of an open task, or another one of a running task. Rejects if the task has ended. */
   started(batch: string, seq: number, at: number): Promise<void>;
+  /** Records on which worker of a cluster the current attempt of a running task runs. */
+  placed(batch: string, seq: number, worker: string): Promise<void>;
   /** Records that the current attempt of a running task failed and another will follow. */
   attemptFailed(batch: string, seq: number, attempt: FailedAttempt): Promise<void>;
   /**

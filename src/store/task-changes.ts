@@ -91,7 +91,7 @@ export class TaskChanges {
     this.removeItems = writer.prepare(`DELETE FROM tasks WHERE key IN (${someItems})`);
     this.removeTopTasks = writer.prepare(`DELETE FROM tasks WHERE key IN (${someTop})`);
     this.open = writer.prepare(
-      `UPDATE states SET status = ${OPEN}, started_at = NULL, attempt_at = NULL WHERE key = ?`,
+      `UPDATE states SET status = ${OPEN}, started_at = NULL, attempt_at = NULL, worker = NULL WHERE key = ?`,
     );
     this.forgive = writer.prepare('UPDATE states SET failures = 0 WHERE key = ? AND failures > 0');
     this.removeEnd = writer.prepare('DELETE FROM ends WHERE key = ?');

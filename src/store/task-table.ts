@@ -22,6 +22,7 @@ import { TransactionRefused } from './write-queue.ts';
  */
 export class TaskTable {
   private readonly start: StatementSyncInstance;
+  private readonly place: StatementSyncInstance;
   private readonly end: StatementSyncInstance;
   private readonly insertEnd: StatementSyncInstance;
   private readonly status: StatementSyncInstance;
@@ -35,9 +36,10 @@ export class TaskTable {
   ) {
     this.start = writer.prepare(
       `UPDATE states SET status = ${RUNNING}, attempts = attempts + 1,
-         started_at = coalesce(started_at, ?1), attempt_at = ?1
+         started_at = coalesce(started_at, ?1), attempt_at = ?1, worker = NULL
        WHERE key = ?2 AND status = ?3`,
     );
+    this.place = writer.prepare(`UPDATE states SET worker = ? WHERE key = ? AND status = ${RUNNING}`);
     this.end = writer.prepare('UPDATE states SET status = ? WHERE key = ? AND status = ?');
     this.insertEnd = writer.prepare(
       `INSERT INTO ends (key, ended_at, duration_ms, reason, code, cause, message)
@@ -87,6 +89,11 @@ export class TaskTable {
       return;
     }
     if (this.start.run(time, key, RUNNING).changes === 0) this.refuse(batch, seq, key);
+  }
+
+  /** The worker of the current attempt. One that has ended meanwhile needs none. */
+  placed(batch: string, seq: number, worker: string): void {
+    this.place.run(worker, keyOf(this.batches.knownId(batch), seq));
   }
 
   /** `startedAt`: when the last attempt began, if not recorded before. */
@@ -222,7 +229,7 @@ export class Completions {
     // The unary plus makes SQLite use the key range instead of the status index.
     this.startAndEnd = writer.prepare(
       `UPDATE states SET status = ${COMPLETED}, attempts = attempts + 1,
-         started_at = coalesce(started_at, ?1), attempt_at = ?1
+         started_at = coalesce(started_at, ?1), attempt_at = ?1, worker = NULL
        WHERE key BETWEEN ?2 AND ?3 AND +status = ?4`,
     );
     this.end = writer.prepare(

@@ -1,7 +1,7 @@
 import { nearest } from '../core/nearest.ts';
 import { show } from '../core/numbers.ts';
 import { isThenable } from './needs.ts';
-import type { CacheInputs, FolderInput } from './tool.ts';
+import type { CacheInputs, FileUse, FolderInput } from './tool.ts';
 
 const FIELDS: ReadonlySet<string> = new Set<keyof CacheInputs>(['files', 'folders', 'version']);
 const FOLDER_FIELDS: ReadonlySet<string> = new Set<keyof FolderInput>([
@@ -11,6 +11,7 @@ const FOLDER_FIELDS: ReadonlySet<string> = new Set<keyof FolderInput>([
   'skip',
   'reads',
 ]);
+const FILE_FIELDS: ReadonlySet<string> = new Set<keyof FileUse>(['inputs', 'outputs']);
 const READS: readonly unknown[] = [undefined, 'names', 'sizes', 'contents'];
 const EXAMPLE = '{ files: ["data.json"] }';
 
@@ -31,6 +32,18 @@ export function cacheProblem(inputs: unknown): string | undefined {
     if (problem !== undefined) return problem;
   }
   return unknownField('cache', inputs, FIELDS);
+}
+
+/** What is wrong with the files that a tool declares, if anything. */
+export function filesProblem(files: unknown): string | undefined {
+  if (typeof files !== 'object' || files === null || Array.isArray(files) || isThenable(files))
+    return `files must be an object such as { inputs: ${EXAMPLE}, outputs: ["out.png"] }, or a function that returns one, but it is ${show(files)}`;
+  const { inputs, outputs } = files as Partial<Record<keyof FileUse, unknown>>;
+  if (outputs !== undefined && !isTexts(outputs))
+    return 'files.outputs must be a list of paths, such as ["out.png"]';
+  return (
+    (inputs === undefined ? undefined : cacheProblem(inputs)) ?? unknownField('files', files, FILE_FIELDS)
+  );
 }
 
 function folderProblem(folder: unknown): string | undefined {

@@ -6,7 +6,7 @@ import { priorityLevel } from '../core/priority.ts';
 import { checkQuotas } from '../core/quota.ts';
 import { retryPolicy } from '../core/retry.ts';
 import type { RunLimits, ToolCode, ToolRun } from '../runners/runner.ts';
-import { cacheProblem } from './cache-inputs.ts';
+import { cacheProblem, filesProblem } from './cache-inputs.ts';
 import { checkNeeds } from './needs.ts';
 import { compileSchema, type ToolSchema } from './schema.ts';
 import type { ResultWith, ReturnableBy, SchemaInput, SchemaOutput } from './schema-types.ts';
@@ -15,7 +15,7 @@ import type { InferredToolDefinition, Isolation, Tool, ToolDefinition } from './
 const NAME = /^[A-Za-z_][\w.-]{0,127}$/;
 const ISOLATIONS: readonly Isolation[] = ['inline', 'thread', 'process'];
 const FIELDS = new Set<string>(
-  `name description input output resources priority conflictsWith idempotent readOnly dedupe cache isolation timeoutMs
+  `name description input output resources priority conflictsWith idempotent readOnly dedupe cache files isolation timeoutMs
   stallMs retry limits env limitedAs quota unrepeatable run module exportName`.split(/\s+/),
 );
 /** Limits that only another process can enforce. */
@@ -104,7 +104,7 @@ function branded<T extends object>(tool: T): T {
 function checked<I, O>(definition: ToolDefinition<I, O>): Tool<I, O> {
   const { name, isolation = 'inline', readOnly = false, resources, conflictsWith = [] } = definition;
   const { priority, timeoutMs, stallMs, retry, limits = {}, env = [] } = definition;
-  const { description = '', limitedAs, quota, unrepeatable = false, cache } = definition;
+  const { description = '', limitedAs, quota, unrepeatable = false, cache, files } = definition;
   for (const field of Object.keys(definition))
     if (!FIELDS.has(field)) failUnknown(name, field, 'field of a tool', FIELDS);
   if (typeof description !== 'string')
@@ -126,6 +126,7 @@ function checked<I, O>(definition: ToolDefinition<I, O>): Tool<I, O> {
   checkSpanMs('stallMs', stallMs);
   retryPolicy(retry);
   checkCache(name, cache, readOnly);
+  checkFiles(name, files, isolation);
   checkLimits(name, limits, isolation);
 
   const flag = (field: 'readOnly' | 'idempotent' | 'dedupe'): boolean => {
@@ -145,6 +146,7 @@ function checked<I, O>(definition: ToolDefinition<I, O>): Tool<I, O> {
     idempotent: flag('idempotent'),
     dedupe: flag('dedupe'),
     cache,
+    files,
     isolation,
     timeoutMs,
     stallMs,
@@ -165,6 +167,14 @@ function checkCache(name: string, cache: unknown, readOnly: unknown): void {
   if (typeof cache === 'function') return;
   if (readOnly !== true) fail(name, 'cache is only for tools that change nothing: set readOnly to true');
   const problem = cacheProblem(cache);
+  if (problem !== undefined) fail(name, problem);
+}
+
+function checkFiles(name: string, files: unknown, isolation: Isolation): void {
+  if (files === undefined) return;
+  if (isolation === 'thread') fail(name, 'files is only for tools that run in a process or inline');
+  if (typeof files === 'function') return;
+  const problem = filesProblem(files);
   if (problem !== undefined) fail(name, problem);
 }
 

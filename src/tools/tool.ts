@@ -61,6 +61,22 @@ interface CacheMethod<I> {
   inputs(input: I): CacheInputs | undefined;
 }
 
+/** The files of a call, as paths relative to the first root. */
+export interface FileUse {
+  /** What it reads, as in `cache`. */
+  readonly inputs?: Omit<CacheInputs, 'version'>;
+  /** The files and folders that it writes. */
+  readonly outputs?: readonly string[];
+}
+
+/** The files of a tool's calls: constant, or computed from the checked input. Undefined: of this call nothing is known. */
+export type FileDeclaration<I> = FileUse | FilesMethod<I>['files'];
+
+/** Bivariant, like {@link NeedsMethod}. */
+interface FilesMethod<I> {
+  files(input: I): FileUse | undefined;
+}
+
 /** The settings of every tool, however its code is given. */
 export interface ToolProperties<I> {
   /** 1 to 128 letters, digits, `_`, `-` and `.`; the first is a letter or `_`. */
@@ -85,6 +101,12 @@ export interface ToolProperties<I> {
    * not `readOnly` needs a function, which returns undefined for calls that change something.
    */
   readonly cache?: CacheDeclaration<I>;
+  /**
+   * What it reads and writes, so that a worker of a cluster can run it without sharing the folder: the inputs are sent
+   * to a private folder there, and the outputs come back. A process has that folder as its working directory; a tool that
+   * runs inline finds it in `context.folder`. A tool with `cache` that runs in a process needs no declaration.
+   */
+  readonly files?: FileDeclaration<I>;
   /** Default `inline`. */
   readonly isolation?: Isolation;
   /** How long an attempt may run. Default 300000. */
@@ -156,6 +178,7 @@ export interface Tool<I = unknown, O = unknown, A = I> {
   readonly readOnly: boolean;
   readonly dedupe: boolean;
   readonly cache: CacheDeclaration<I> | undefined;
+  readonly files: FileDeclaration<I> | undefined;
   readonly isolation: Isolation;
   readonly timeoutMs: number | undefined;
   readonly stallMs: number | undefined;

@@ -2,9 +2,12 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { BatchExecutor } from '../../src/batch/executor/batch-executor.ts';
+import type { BatchEvent } from '../../src/batch/run/events.ts';
 import { Signer } from '../../src/cluster/signature.ts';
 import type { DeliveredCalls } from '../../src/cluster/work.ts';
 import { defaultConfig } from '../../src/config/config.ts';
+import { openStore } from '../../src/store/sqlite-store.ts';
 import { defineTool } from '../../src/tools/define-tool.ts';
 import { OwnCluster } from './support/cluster.ts';
 
@@ -153,6 +156,51 @@ describe('a cluster', () => {
     );
     await cluster.worker('fast', [double], { labels: { gpu: true } });
     expect(await result).toMatchObject([{ status: 'completed' }]);
+  });
+
+  test('says of each attempt of a batch which worker has it, live and afterwards', async () => {
+    const { tool, starts, finish } = heldTool();
+    const named = defineTool({
+      name: 'named',
+      resources: ({ lock }: { lock: number }) => ({ exclusive: [`lock ${lock}`] }),
+      run: () => 'x',
+    });
+    await cluster.worker('w1', [tool, named]);
+    const { calls } = await cluster.coordinator([tool, named]);
+    const store = await openStore(join(cluster.folder, 'volley.db'));
+    const executor = new BatchExecutor({ coordinator: calls, store });
+    const events: BatchEvent[] = [];
+    executor.follow((event) => events.push(event));
+    const ask = async (request: object) => (await executor.handle({ action: 'status', ...request })).data;
+    try {
+      const tasks = [
+        { id: 'held', function: 'held', params: { value: 1 } },
+        // Its needs are known late: a child of its execution is placed.
+        { id: 'late', function: 'named', params: { lock: { $from: 'held' } } },
+        { id: 'gone', function: 'held', params: { value: 2 }, on: { worker: 'w9' } },
+      ];
+      await executor.handle({ action: 'add_batch', tasks });
+      await executor.handle({ action: 'start' });
+      await vi.waitFor(() => expect(starts).toEqual([1]), { timeout: 60_000 });
+      expect(await ask({})).toMatchObject({
+        running: [{ id: 'held', worker: 'w1' }],
+        // Each worker limits itself, so that more workers run more.
+        max_concurrent: 10_000,
+      });
+      const waiting = await executor.explain('default', 'gone');
+      expect(waiting).toContain('w9');
+      finish();
+      await vi.waitFor(async () => expect((await store.task('default', 'late'))?.status).toBe('completed'));
+      expect(await executor.report('default', 'held')).toMatchObject({ status: 'completed', worker: 'w1' });
+      expect(await store.attemptsOf('default', 'late')).toMatchObject([{ attempt: 1, worker: 'w1' }]);
+      const placed = events.flatMap((event) =>
+        event.type === 'placed' ? [`${event.id} ${event.worker}`] : [],
+      );
+      expect(placed).toEqual(['held w1', 'late w1']);
+    } finally {
+      await executor.close({ graceMs: 0 });
+      await store.close();
+    }
   });
 
   test('gives a call only to workers whose tool has the same schema', async () => {

@@ -37,7 +37,7 @@ function ownCluster({ task, onTestFinished }: TestContext) {
 }
 
 /** So short that a test can wait for the end of a lease. */
-const SHORT = { beatMs: 100, leaseMs: 3000, inspectMs: 300 };
+const SHORT = { beatMs: 100, leaseMs: 3000, forgottenMs: 0, inspectMs: 300 };
 /** How long to wait for facts. */
 const PATIENT = { timeout: 60_000 };
 
@@ -102,7 +102,7 @@ describe.concurrent('connections', () => {
     const { tool, runs } = countingTool(false);
     const [ofWorker, ofCoordinator] = [await network(), await network()];
     await cluster.worker('a', [tool], { settings: ofWorker.settings });
-    const { calls } = await cluster.coordinator([tool], {}, ofCoordinator.settings);
+    const { calls } = await cluster.coordinator([tool], {}, { settings: ofCoordinator.settings });
     const results = calls.executeParallel(list(500));
     for (let round = 1; round <= 6; round++) {
       await vi.waitFor(() => expect(runs.length).toBeGreaterThan(round * 60), PATIENT);
@@ -118,7 +118,7 @@ describe.concurrent('connections', () => {
     const { tool, runs, stopped, finish } = heldTool(false);
     const [ofWorker, ofCoordinator] = [await network(), await network()];
     await cluster.worker('a', [tool], { settings: ofWorker.settings });
-    const { calls } = await cluster.coordinator([tool], {}, ofCoordinator.settings);
+    const { calls } = await cluster.coordinator([tool], {}, { settings: ofCoordinator.settings });
     const controller = new AbortController();
     const first = calls.executeParallel(list(4), { signal: controller.signal });
     await vi.waitFor(() => expect(runs.length).toBe(4), PATIENT);
@@ -160,7 +160,7 @@ describe.concurrent('a partition', () => {
     const { tool, runs, stopped, finish } = heldTool(false);
     const ofCoordinator = await network();
     await cluster.worker('a', [tool]);
-    const { calls } = await cluster.coordinator([tool], { times: SHORT }, ofCoordinator.settings);
+    const { calls } = await cluster.coordinator([tool], { times: SHORT }, { settings: ofCoordinator.settings });
     const results = calls.executeParallel(list(4));
     await vi.waitFor(() => expect(runs.length).toBe(4), PATIENT);
     ofCoordinator.network.cut();
@@ -181,7 +181,7 @@ describe.concurrent('a coordinator', () => {
     await cluster.worker('a', [tool], { times: SHORT });
     const notes: string[] = [];
     const options = { times: SHORT, notify: (text: string) => notes.push(text) };
-    const first = await cluster.coordinator([tool], options, ofFirst.settings);
+    const first = await cluster.coordinator([tool], options, { settings: ofFirst.settings });
     const results = first.calls.executeParallel(list(2));
     await vi.waitFor(() => expect(runs.length).toBe(2), PATIENT);
     ofFirst.network.cut();

@@ -26,7 +26,7 @@ test('without a cluster there are no workers', async () => {
 test('workers are listed, measured, and drained by who may run', async () => {
   const drained: string[] = [];
   const workers: WorkerDirectory = {
-    list: () => [WORKER],
+    list: () => [WORKER, { ...WORKER, name: 'c' }],
     drain: async (name) => name === 'a' && drained.push(name) > 0,
   };
   const { json, fetch: send } = await serve({ workers });
@@ -42,10 +42,11 @@ test('workers are listed, measured, and drained by who may run', async () => {
         calls: [{ id: 'b#1/t1', function: 'work' }],
         ended: { completed: 3, failed: 1, cancelled: 0 },
       },
+      { name: 'c' },
     ],
   });
   const metrics = await (await send('/metrics')).text();
-  expect(metrics).toContain('volley_workers{state="ready"} 1');
+  expect(metrics).toContain('volley_workers{state="ready"} 2');
   expect(metrics).toContain('volley_worker_resource_limit{worker="a",resource="memory_mb"} 800');
   expect(metrics).toContain('volley_worker_calls_ended_total{worker="a",status="failed"} 1');
   expect((await send('/v1/workers/a/drain', { method: 'POST', token: TOKENS.read })).status).toBe(403);

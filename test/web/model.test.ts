@@ -180,8 +180,8 @@ describe('the critical path', () => {
 describe('the timeline', () => {
   test('has a bar for each try, in lanes that never overlap, tied to the try before', () => {
     const tries = [
-      { attempt: 1, startedAt: 1000, endedAt: 1100, outcome: 'failed' },
-      { attempt: 2, startedAt: 1200, endedAt: null, outcome: 'running' },
+      { attempt: 1, startedAt: 1000, endedAt: 1100, outcome: 'failed', worker: 'w1' },
+      { attempt: 2, startedAt: 1200, endedAt: null, outcome: 'running', worker: 'w2' },
     ] as const;
     const { list, laneCount, lengthMs } = spansOf(
       [
@@ -206,6 +206,30 @@ describe('the timeline', () => {
       ['a', 2, 200, 400, 0, 0],
     ]);
     expect([laneCount, lengthMs]).toEqual([2, 400]);
+  });
+
+  test('gives each worker lanes of its own, below its name', () => {
+    const one = { attempt: 1, startedAt: 1000, endedAt: 1100, outcome: 'completed' } as const;
+    const ran = (id: string, seq: number, worker: string | null) =>
+      row(id, seq, { worker, tries: [{ ...one, worker }] });
+    const rows = [
+      ran('local', 1, null),
+      ran('b1', 2, 'b'),
+      ran('a1', 3, 'a'),
+      ran('b2', 4, 'b'),
+      row('all', 5, { group_kind: 'for_each', tries: [{ ...one, worker: null }] }),
+    ];
+    const { list, titles, laneCount } = spansOf(rows, 2000, true);
+    expect(Object.fromEntries(list.map(({ row: { id }, lane }) => [id, lane]))).toEqual({
+      all: 0,
+      a1: 2,
+      b1: 4,
+      b2: 5,
+      local: 7,
+    });
+    expect(titles.map(({ lane }) => lane)).toEqual([1, 3, 6]);
+    expect(titles.slice(0, 2).map(({ text }) => text)).toEqual(['a', 'b']);
+    expect(laneCount).toBe(8);
   });
 });
 

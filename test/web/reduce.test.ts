@@ -36,8 +36,8 @@ describe('an execution on the page', () => {
       reason: null,
       retry_at: null,
       tries: [
-        { attempt: 1, startedAt: 2000, endedAt: 2200, outcome: 'failed' },
-        { attempt: 2, startedAt: 2700, endedAt: 3000, outcome: 'completed' },
+        { attempt: 1, startedAt: 2000, endedAt: 2200, outcome: 'failed', worker: null },
+        { attempt: 2, startedAt: 2700, endedAt: 3000, outcome: 'completed', worker: null },
       ],
     });
   });
@@ -59,6 +59,7 @@ describe('an execution on the page', () => {
       taskEvent('a', 'started', 2000),
       taskEvent('a', 'retrying', 2200, { retry_in_ms: 10 }),
       taskEvent('a', 'started', 2210, { attempt: 2 }),
+      taskEvent('a', 'placed', 2211, { attempt: 2, worker: 'w' }),
       taskEvent('a', 'failed', 2300, { attempt: 2, reason: 'error' }),
     ];
     const once = reduce(opened(execution('a', 1)), events);
@@ -72,15 +73,39 @@ describe('an execution on the page', () => {
         kind: 'attempts',
         name: 'b',
         attempts: [
-          { id: 'a', attempt: 1, started_at: 1000, ended_at: 1500, duration_ms: null, outcome: 'crashed' },
-          { id: 'a', attempt: 2, started_at: 2000, ended_at: null, duration_ms: null, outcome: 'running' },
-          { id: 'gone', attempt: 1, started_at: 1, ended_at: 2, duration_ms: null, outcome: 'completed' },
+          {
+            id: 'a',
+            attempt: 1,
+            started_at: 1000,
+            ended_at: 1500,
+            duration_ms: null,
+            outcome: 'crashed',
+            worker: 'w',
+          },
+          {
+            id: 'a',
+            attempt: 2,
+            started_at: 2000,
+            ended_at: null,
+            duration_ms: null,
+            outcome: 'running',
+            worker: null,
+          },
+          {
+            id: 'gone',
+            attempt: 1,
+            started_at: 1,
+            ended_at: 2,
+            duration_ms: null,
+            outcome: 'completed',
+            worker: null,
+          },
         ],
       },
     ]);
     expect(rowIn(state, 'a').tries).toEqual([
-      { attempt: 1, startedAt: 1000, endedAt: 1500, outcome: 'crashed' },
-      { attempt: 2, startedAt: 2000, endedAt: null, outcome: 'running' },
+      { attempt: 1, startedAt: 1000, endedAt: 1500, outcome: 'crashed', worker: 'w' },
+      { attempt: 2, startedAt: 2000, endedAt: null, outcome: 'running', worker: null },
     ]);
   });
 });

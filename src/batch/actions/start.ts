@@ -6,12 +6,11 @@ import { findBatch } from '../context.ts';
 import { refuseFeatureBatch } from '../feature-task.ts';
 import { BATCH, SECONDS } from '../input/fields.ts';
 import { withReturned } from '../returned.ts';
+import { MAX_CONCURRENT } from '../run/auto-concurrency.ts';
 import { parseBudget } from '../run/spending.ts';
 import { endText } from '../status.ts';
 import { linesText } from '../text.ts';
 import { defineAction } from './define-action.ts';
-
-const MAX_CONCURRENT = 10_000;
 
 export const startAction = defineAction({
   name: 'start',

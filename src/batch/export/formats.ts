@@ -26,6 +26,7 @@ const COLUMNS = [
   'message',
   'cause',
   'cached',
+  'worker',
   'input_tokens',
   'output_tokens',
   'cost_usd',

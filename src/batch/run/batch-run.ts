@@ -579,7 +579,12 @@ export class BatchRun implements TaskRunParts, GroupHost {
   private submit(planned: readonly PlannedTask[], dependencies: TaskDependencies): TaskRun[] {
     const { maxConcurrency, failFast } = this.setup.options;
     this.maxConcurrency ??=
-      maxConcurrency === 'auto' ? autoConcurrency(planned.map((task) => task.planned)) : maxConcurrency;
+      maxConcurrency === 'auto'
+        ? autoConcurrency(
+            planned.map((task) => task.planned),
+            this.coordinator.hasWorkers,
+          )
+        : maxConcurrency;
     const prefix = this.group === undefined ? this.groupName : this.nextPrefix();
     const tasks = planned.map((task) => this.taskRunOf(task, dependencies));
     this.group = this.submitTasks(planned, tasks, prefix, dependencies, {

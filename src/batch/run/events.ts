@@ -20,6 +20,8 @@ interface TaskEventBase {
 /** An event of a task. Ends are published once they are stored. */
 export type TaskEvent =
   | (TaskEventBase & { readonly type: 'started' })
+  /** The attempt goes to a worker of the cluster. */
+  | (TaskEventBase & { readonly type: 'placed'; readonly worker: string })
   /** The latest progress and the latest step that the attempt reported. */
   | (TaskEventBase & {
       readonly type: 'progress';

@@ -45,6 +45,12 @@ export class RunJournal {
     this.starts.set(seq, at);
   }
 
+  /** Records the worker of the current attempt, without waiting for the write. A failed write ends the run. */
+  placed(seq: number, worker: string): void {
+    this.writeStart(seq);
+    this.write(() => this.store.placed(this.batch, seq, worker)).catch(() => {});
+  }
+
   /** Rejects if a task that completes in the same turn cannot be stored. */
   completed(
     seq: number,

@@ -16,6 +16,8 @@ export interface RunningTask {
   readonly isGroup?: boolean;
   /** The wall-clock start of the attempt. */
   readonly startedAt: number;
+  /** The worker that it was placed on, if any. */
+  worker: string | undefined;
   /** 0 to 1, if reported. */
   progress: number | undefined;
   step: string | undefined;
@@ -99,6 +101,7 @@ export class RunMonitor {
       group: owner?.id,
       isGroup: group !== undefined,
       startedAt: Date.now(),
+      worker: undefined,
       progress: undefined,
       step: undefined,
     };
@@ -107,6 +110,11 @@ export class RunMonitor {
     if (this.events.hasListeners)
       this.events.publish({ ...this.eventOf(run), type: 'started', at: task.startedAt });
     return task;
+  }
+
+  placed(run: TaskRun, attempt: RunningTask, worker: string): void {
+    attempt.worker = worker;
+    if (this.events.hasListeners) this.events.publish({ ...this.eventOf(run), type: 'placed', worker });
   }
 
   attemptOver({ seq }: TaskRun, attempt: RunningTask): void {

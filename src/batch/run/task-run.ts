@@ -229,6 +229,11 @@ export class TaskRun {
         this.parts.monitor.reported(this, shown);
       },
       printed: print,
+      placed: (worker) => {
+        if (this.parts.monitor.attemptOf(this.seq) !== shown) return;
+        this.parts.monitor.placed(this, shown, worker);
+        this.parts.journal.placed(this.seq, worker);
+      },
       measured: (usage) => {
         this.usage = usage;
       },

@@ -4,7 +4,7 @@ import { trustText } from '../../config/trust.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { printableLine, printableText } from '../../core/printable-text.ts';
 import { RESOURCE_TABLE } from '../../core/resource-table.ts';
-import { reasonText } from '../../core/words.ts';
+import { countText, reasonText } from '../../core/words.ts';
 import { diagnose, type Layer } from '../../runners/process/diagnose.ts';
 import { createColors, wantsColors } from '../output/colors.ts';
 import { EXIT, type Io } from '../output/io.ts';
@@ -71,9 +71,14 @@ export const doctorCommand = defineCommand<CommonOptions>({
       line(mark[state], 'MCP server', text);
     }
     if (cluster !== undefined) {
-      const { problem, warnings } = cluster;
+      const { problem, warnings, workers } = cluster;
       if (problem !== undefined) line(red('✗'), 'cluster', problem);
-      else if (warnings.length === 0) line(green('✓'), 'cluster', 'the Redis server is usable');
+      else
+        line(
+          green('✓'),
+          'cluster',
+          `the Redis server is usable; ${workers.length === 0 ? 'there are no workers' : countText(workers.length, 'worker')}`,
+        );
       for (const warning of warnings) line(yellow('–'), 'cluster', warning);
     }
     for (const { name, active, detail, remedy } of layers) {
@@ -95,13 +100,20 @@ function capacities({ limits: { limits, resources } }: VolleyConfig): Record<str
 async function clusterState(
   config: VolleyConfig,
   io: Io,
-): Promise<{ readonly problem: string | undefined; readonly warnings: readonly string[] }> {
-  const { checkCluster } = await import('../../cluster/list-workers.ts');
+): Promise<{
+  readonly problem: string | undefined;
+  readonly warnings: readonly string[];
+  readonly workers: readonly string[];
+}> {
+  const { checkCluster, listWorkers } = await import('../../cluster/list-workers.ts');
   const { clusterSettings } = await import('../session/cluster.ts');
   try {
-    return { problem: undefined, warnings: await checkCluster(clusterSettings(config, undefined, io)) };
+    const settings = clusterSettings(config, undefined, io);
+    const warnings = await checkCluster(settings);
+    const workers = (await listWorkers(settings)).map(({ name }) => name);
+    return { problem: undefined, warnings, workers };
   } catch (error) {
-    return { problem: reasonText(error), warnings: [] };
+    return { problem: reasonText(error), warnings: [], workers: [] };
   }
 }
 

@@ -2,10 +2,11 @@ import { hostname } from 'node:os';
 import { InvalidArgumentError } from 'commander';
 import { loadConfig } from '../../config/load.ts';
 import { VolleyError } from '../../core/errors.ts';
-import type { Labels } from '../../core/labels.ts';
+import { isReservedLabel, type Labels } from '../../core/labels.ts';
 import { nearest } from '../../core/nearest.ts';
 import { show } from '../../core/numbers.ts';
 import { RESOURCE_TABLE } from '../../core/resource-table.ts';
+import { listText } from '../../core/words.ts';
 import { EXIT, type ExitStatus, type Io } from '../output/io.ts';
 import { writeNote } from '../output/messages.ts';
 import { type CommonOptions, defineCommand } from '../program/command.ts';
@@ -97,7 +98,7 @@ async function drain(name: string | undefined, options: WorkerOptions, io: Io): 
     const close = nearest(name, names);
     throw new VolleyError(
       'CLUSTER_UNKNOWN_WORKER',
-      `No worker is named ${show(name)}.${close === undefined ? '' : ` Did you mean ${close}?`}`,
+      `No worker is named ${show(name)}.${close === undefined ? ` ${presentText(names)}` : ` Did you mean ${close}?`}`,
       { name },
     );
   }
@@ -105,6 +106,12 @@ async function drain(name: string | undefined, options: WorkerOptions, io: Io): 
   if (json) io.stdout.writeJson({ ok: true, name });
   else io.stdout.write(`Worker ${name} will finish its calls and leave.\n`);
   return EXIT.ok;
+}
+
+function presentText(names: readonly string[]): string {
+  return names.length === 0
+    ? 'There are no workers.'
+    : `There are ${listText(names.slice(0, 10), names.length)}.`;
 }
 
 function checkedName(name: string): string {
@@ -127,8 +134,7 @@ function pairsOf(text: string): [string, string][] {
 function labelsOption(text: string): Labels {
   return Object.fromEntries(
     pairsOf(text).map(([name, value]) => {
-      if (name === 'worker' || name === 'local' || name === 'share' || name.startsWith('tool.'))
-        throw new InvalidArgumentError(`The label ${name} is set by Volley.`);
+      if (isReservedLabel(name)) throw new InvalidArgumentError(`The label ${name} is set by Volley.`);
       if (value === 'true' || value === 'false') return [name, value === 'true'];
       return [name, /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value];
     }),

@@ -1,4 +1,5 @@
 import { loadConfig } from '../../config/load.ts';
+import { isReservedLabel, labeledTool } from '../../core/labels.ts';
 import { countText, spanText } from '../../core/words.ts';
 import { EXIT } from '../output/io.ts';
 import { type CommonOptions, defineCommand } from '../program/command.ts';
@@ -25,10 +26,8 @@ export const workersCommand = defineCommand<WorkersOptions>({
     }
     if (workers.length === 0) io.stdout.write('No workers. Start one with: volley worker --join URL\n');
     for (const { name, state, running, capacity, labels, version, host, lastHeardMs } of workers) {
-      const own = Object.entries(labels).filter(
-        ([label]) => label !== 'worker' && label !== 'share' && !label.startsWith('tool.'),
-      );
-      const tools = Object.keys(labels).filter((label) => label.startsWith('tool.')).length;
+      const own = Object.entries(labels).filter(([label]) => !isReservedLabel(label));
+      const tools = Object.keys(labels).filter((label) => labeledTool(label) !== undefined).length;
       const offers =
         state === 'incompatible'
           ? ['gets no work: run the same version of Volley on all machines']

@@ -3,7 +3,7 @@ import { endedOf, hasSucceeded, type TaskCounts, totalOf } from '../../batch/cou
 import { commonText } from '../../batch/results-summary.ts';
 import { spendingText } from '../../batch/run/spending.ts';
 import { printableLine } from '../../core/printable-text.ts';
-import { listText, spanText } from '../../core/words.ts';
+import { countText, listText, spanText } from '../../core/words.ts';
 import { isGroup, type StoredSpending, type TaskStatus } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
 import { type Colors, createColors, wantsColors } from '../output/colors.ts';
@@ -28,6 +28,7 @@ const MAX_SLOWEST = 5;
 const MAX_SHOWN_CAUSES = 8;
 const MAX_WARNINGS = 3;
 const MAX_KEPT_WARNINGS = 10_000;
+const MAX_SHOWN_WORKERS = 8;
 /** Shorter tasks are not worth ranking. */
 const MIN_SLOW_MS = 10;
 /** Below this, the comparison with running one at a time is noise. */
@@ -59,6 +60,7 @@ export async function summarizeRun(
   const slowest: DisplayedCompletion[] = [];
   const failures = new FailureGroups();
   const warnings: string[] = [];
+  const workers = new Map<string, number>();
   let workMs = 0;
   let cached = 0;
   // Another process may have finished everything before it was our turn.
@@ -80,6 +82,7 @@ export async function summarizeRun(
         continue;
       }
       workMs += durationMs;
+      if (task.worker !== undefined) workers.set(task.worker, (workers.get(task.worker) ?? 0) + 1);
       if (task.status === 'completed') keepSlowest(slowest, { name, function: tool, durationMs });
     }
   }
@@ -93,6 +96,7 @@ export async function summarizeRun(
       elapsedMs,
       workMs,
       cached,
+      workers,
       slowest,
       warnings,
       failures: failures.list(),
@@ -126,6 +130,8 @@ export interface RunSummary {
   readonly workMs: number;
   /** How many results of this run came from the cache. */
   readonly cached?: number;
+  /** How many tasks ended on each worker of the cluster. */
+  readonly workers?: ReadonlyMap<string, number>;
   readonly spending?: StoredSpending | undefined;
   /** The longest first. */
   readonly slowest: readonly DisplayedCompletion[];
@@ -152,7 +158,7 @@ export function summaryText(summary: RunSummary, options: SummaryOptions): strin
 }
 
 function headLines(
-  { name, counts, hasFailures, hasRun, elapsedMs, workMs, cached = 0, spending }: RunSummary,
+  { name, counts, hasFailures, hasRun, elapsedMs, workMs, cached = 0, workers, spending }: RunSummary,
   { colors, columns }: SummaryOptions,
 ): string[] {
   const total = totalOf(counts);
@@ -180,6 +186,8 @@ function headLines(
     const source = `${numberText(cached)} of ${numberText(total)} from cache`;
     lines.push(`  ${source}${colors.dim(cached === counts.completed ? '; nothing had to run' : '')}`);
   }
+  if (workers !== undefined && workers.size > 0)
+    lines.push(`  ${wrapHanging(workersText(workers, colors), columns, 2)}`);
   if (spending !== undefined) lines.push(`  ${spendingText(spending)}`);
   const factor = elapsedMs > 0 ? workMs / elapsedMs : 0;
   if (factor >= MIN_SPEEDUP) {
@@ -187,6 +195,13 @@ function headLines(
     lines.push(`  ${wrapHanging(compared, columns, 2)}`);
   }
   return lines;
+}
+
+/** `on 3 workers: a 12, b 10 and c 8`, those with the most tasks first. */
+function workersText(workers: ReadonlyMap<string, number>, colors: Colors): string {
+  const sorted = [...workers].sort((a, b) => b[1] - a[1] || a[0].localeCompare(b[0]));
+  const shown = sorted.slice(0, MAX_SHOWN_WORKERS).map(([name, count]) => `${name} ${numberText(count)}`);
+  return `on ${countText(workers.size, 'worker')}: ${colors.dim(listText(shown, sorted.length))}`;
 }
 
 function slowestLines({ slowest }: RunSummary, { colors, columns }: SummaryOptions): string[] {

@@ -77,7 +77,7 @@ export function packWithGroups<T extends { readonly startMs: number; readonly en
 }
 
 /** Gives each time span, in the order of starts, the first free lane. */
-function packLanes(times: readonly { readonly startMs: number; readonly endMs: number }[]): {
+export function packLanes(times: readonly { readonly startMs: number; readonly endMs: number }[]): {
   lanes: number[];
   laneCount: number;
 } {

@@ -38,7 +38,7 @@ export function clusterSettings(
   if (key.length < MIN_KEY_LENGTH)
     throw new VolleyError(
       'CLUSTER_KEY_MISSING',
-      `Set ${CLUSTER_KEY_VARIABLE} to a secret of at least ${MIN_KEY_LENGTH} characters, the same on all machines of the cluster.`,
+      `Set ${CLUSTER_KEY_VARIABLE} to a secret of at least ${MIN_KEY_LENGTH} characters, the same on all machines of the cluster. "openssl rand -hex 32" makes a good one.`,
     );
   const share = cluster.share ?? shareId(folder);
   return { url, prefix: cluster.prefix, key, artifacts: cluster.artifacts, share };

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ENDED } from '../../batch/counts.ts';
-import { linesText, oneLine, taskText } from '../../batch/text.ts';
+import { linesText, oneLine, taskText, workerText } from '../../batch/text.ts';
 import type { McpContent } from '../../coordinator/formats/mcp.ts';
 import { bytesText, spanText } from '../../core/words.ts';
 import { hasBlobs, withLabels } from '../../store/blobs.ts';
@@ -23,6 +23,7 @@ export const RESULT_ROW = z.object({
   attempts: z.number(),
   duration_ms: z.number().optional(),
   cached: z.boolean().optional().describe('Whether the result came from the cache.'),
+  worker: z.string().optional().describe('The worker that ran its last attempt, in a cluster.'),
 });
 
 type ResultRow = z.output<typeof RESULT_ROW>;
@@ -124,8 +125,13 @@ function show(record: TaskRecord, { fields, text }: ShownResult): { row: ResultR
     attempts,
     ...(ms !== undefined && { duration_ms: ms }),
     ...(record.cached && { cached: true }),
+    ...(record.worker !== undefined && { worker: record.worker }),
   };
-  const took = record.cached ? ' (from cache)' : ms === undefined ? '' : ` in ${spanText(ms)}`;
+  const took = record.cached
+    ? ' (from cache)'
+    : ms === undefined
+      ? ''
+      : ` in ${spanText(ms)}${workerText(record)}`;
   const why =
     cause === undefined
       ? [reason, message].filter((part) => part !== undefined).join(': ')

@@ -56,7 +56,7 @@ export class ProcessRunner implements Runner {
         this.confinement.start(
           {
             argv: this.command(limits.memoryMb),
-            cwd: process.cwd(),
+            cwd: call.folder ?? process.cwd(),
             env: environment(call.env),
             limits,
             sandbox: call.sandbox,

@@ -206,6 +206,8 @@ function taskBody(event: TaskEvent): EventBody<'task'> {
       return { ...body, ...retryFields(event) };
     case 'failed':
       return { ...body, reason: event.reason };
+    case 'placed':
+      return { ...body, worker: event.worker };
     case 'completed':
       return event.cached ? { ...body, cached: true } : body;
     case 'skipped': {

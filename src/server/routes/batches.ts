@@ -167,6 +167,7 @@ const BRIEF_ATTEMPT = ATTEMPT.pick({
   ended_at: true,
   duration_ms: true,
   outcome: true,
+  worker: true,
 })
   .extend({ id: z.string().describe('The id of the execution.') })
   .openapi('BriefAttempt');
@@ -197,13 +198,14 @@ export function attemptRoute(api: Api, { store }: ServerParts): void {
       const { limit = DEFAULT_ATTEMPTS, cursor: afterSeq = 0 } = context.req.valid('query');
       await findBatch({ store }, batch);
       const { attempts, lastSeq } = await store.attempts(batch, { afterSeq, limit });
-      const brief = attempts.map(({ id, attempt, startedAt, endedAt, durationMs, outcome }) => ({
+      const brief = attempts.map(({ id, attempt, startedAt, endedAt, durationMs, outcome, worker }) => ({
         id,
         attempt,
         started_at: startedAt,
         ended_at: endedAt ?? null,
         duration_ms: durationMs ?? null,
         outcome,
+        worker: worker ?? null,
       }));
       return context.json(
         { attempts: brief, next_cursor: lastSeq === undefined ? null : String(lastSeq) },

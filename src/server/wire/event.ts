@@ -37,7 +37,11 @@ export const EVENTS = {
     id: z.string(),
     seq: z.int(),
     group: z.string().optional().describe('For an item: the id of its group.'),
-    type: z.enum([...CHANGES, 'opened']),
+    type: z.enum([...CHANGES, 'placed', 'opened']),
+    worker: z
+      .string()
+      .optional()
+      .describe('If it was placed: the worker of the cluster that runs the attempt.'),
     code: z.string().optional().describe('If it was skipped for its own reason.'),
     cached: z.boolean().optional().describe('If it completed: whether its result came from the cache.'),
     ...CHANGE_FIELDS,

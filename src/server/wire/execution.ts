@@ -38,6 +38,7 @@ export const EXECUTION = z
       .nullable()
       .describe('Once it has ended: the total duration of its attempts, without the pauses between them.'),
     cached: z.boolean().describe('Whether its result came from the cache.'),
+    worker: z.string().nullable().describe('The worker of its last attempt, if that was placed on one.'),
     memory_mb: z
       .number()
       .nullable()
@@ -72,6 +73,7 @@ export const ATTEMPT = z
     outcome: z.enum(['running', 'completed', 'failed', 'cancelled', 'crashed']),
     reason: z.string().nullable(),
     message: z.string().nullable(),
+    worker: z.string().nullable().describe('The worker that it was placed on, if any.'),
   })
   .openapi('Attempt');
 
@@ -134,6 +136,7 @@ export function executionBody(record: TaskRecord, executor: BatchExecutor): Exec
     ended_at: record.endedAt ?? null,
     duration_ms: record.durationMs ?? null,
     cached: record.cached ?? false,
+    worker: running === undefined ? (record.worker ?? null) : (running.worker ?? null),
     memory_mb: usage.memory_mb ?? null,
     cpu_ms: usage.cpu_ms ?? null,
     input_tokens: cost.input_tokens ?? null,
@@ -163,5 +166,6 @@ function attemptBody(record: AttemptRecord): AttemptBody {
     outcome: record.outcome,
     reason: record.reason ?? null,
     message: record.message ?? null,
+    worker: record.worker ?? null,
   };
 }

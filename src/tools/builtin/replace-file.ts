@@ -13,6 +13,8 @@ const UMASK = process.umask();
 export interface ReplaceOptions {
   /** Whether to create missing folders. */
   readonly createDirectories: boolean;
+  /** Whether a new file can be run as a program. Default false. */
+  readonly isProgram?: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -23,7 +25,7 @@ export interface ReplaceOptions {
 export async function replaceFile(
   roots: Roots,
   path: string,
-  { createDirectories, signal }: ReplaceOptions,
+  { createDirectories, isProgram = false, signal }: ReplaceOptions,
   write: (handle: FileHandle) => Promise<void>,
 ): Promise<{ readonly created: boolean }> {
   const target = await targetOf(roots, path);
@@ -40,7 +42,8 @@ export async function replaceFile(
     roots.checkWritable(await folder.placeOf(name), path);
     const existing = await lstatIfAny(folder.pathTo(name));
     if (existing !== undefined) requireRegular(existing, path);
-    await replace(folder, name, existing, signal, write);
+    const mode = existing === undefined ? (isProgram ? 0o777 : 0o666) & ~UMASK : existing.mode & 0o777;
+    await replace(folder, name, { existing, mode }, signal, write);
     return { created: existing === undefined };
   } finally {
     await folder.close();
@@ -62,7 +65,7 @@ async function targetOf(roots: Roots, path: string): Promise<string> {
 async function replace(
   folder: Folder,
   name: string,
-  existing: Stats | undefined,
+  { existing, mode }: { readonly existing: Stats | undefined; readonly mode: number },
   signal: AbortSignal,
   write: (handle: FileHandle) => Promise<void>,
 ): Promise<void> {
@@ -75,7 +78,7 @@ async function replace(
       // Without permission to change the owner, the current user keeps the file.
       if (existing !== undefined) await handle.chown(existing.uid, existing.gid).catch(() => {});
       // Only now may others read it. New content does not inherit setuid or setgid.
-      await handle.chmod(existing === undefined ? 0o666 & ~UMASK : existing.mode & 0o777);
+      await handle.chmod(mode);
       await handle.sync();
     } finally {
       await handle.close();

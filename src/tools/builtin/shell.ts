@@ -1,3 +1,5 @@
+import { mkdir } from 'node:fs/promises';
+import { isAbsolute } from 'node:path';
 import { z } from 'zod';
 import { VolleyError } from '../../core/errors.ts';
 import { ToolFailure } from '../../engine/tool-failure.ts';
@@ -41,11 +43,14 @@ export function simpleCommand(command: string): [string, ...string[]] | undefine
 const POSIX_SHELL = '/bin/sh -c';
 const MAX_COMMAND_LENGTH = 100_000;
 const MAX_INPUT_LENGTH = 10_000_000;
+const MAX_FILES = 1000;
 const MAX_TIMEOUT_MS = 86_400_000;
 /** How much output of a failed command goes into the error message. */
 const SHOWN_LINES = 5;
 const SHOWN_LENGTH = 500;
 const STEP_LENGTH = 200;
+
+const FILES = z.array(PATH).max(MAX_FILES).optional();
 
 const INPUT = z.strictObject({
   command: z.string().min(1).max(MAX_COMMAND_LENGTH).describe('The command, as typed in a shell.'),
@@ -57,6 +62,10 @@ const INPUT = z.strictObject({
     .optional()
     .describe('The timeout in milliseconds, after which it is killed.'),
   stdin: z.string().max(MAX_INPUT_LENGTH).optional().describe('Its standard input. Default: empty.'),
+  inputs: FILES.describe(
+    'Files and folders that it reads, relative to the working folder. With them, a worker that does not share the folder can run it.',
+  ),
+  outputs: FILES.describe('Files and folders that it writes, which such a worker returns.'),
   allow_failure: z
     .boolean()
     .optional()
@@ -94,18 +103,32 @@ export function shellTool(
     input: INPUT,
     output: OUTPUT,
     resources: { cpu: 1, memoryMb: 200, io: 'medium', network: shell.sandbox.network },
+    files: ({ inputs, outputs, cwd = '.' }) =>
+      (inputs ?? outputs) === undefined || isAbsolute(cwd)
+        ? undefined
+        : { inputs: { files: inputs ?? [] }, outputs: outputs ?? [] },
     run: async (input, context) => {
+      const sent = context.folder;
+      const usable = sent === undefined ? roots : new Roots([sent]);
+      const settings = sent === undefined ? shell : { ...shell, sandbox: privateTo(sent, shell.sandbox) };
       // A root itself was configured by the user; only a caller's path must be checked.
-      const cwd = input.cwd === undefined ? environment.roots[0] : await folder(roots, input.cwd);
+      if (sent !== undefined && input.cwd !== undefined)
+        await mkdir(usable.place(input.cwd), { recursive: true });
+      const cwd = input.cwd === undefined ? (sent ?? environment.roots[0]) : await folder(usable, input.cwd);
       if (cwd === undefined)
         throw refusal('PATH_NOT_ALLOWED', 'A command needs a folder, but no root is configured.');
-      const result = await run(shell, { cwd, env: { ...env, PWD: cwd } }, input, context);
+      const result = await run(settings, { cwd, env: { ...env, PWD: cwd } }, input, context);
       const isFailure = result.exitCode !== 0;
       if (isFailure && input.allow_failure !== true) throw failureOf(result, input.command);
       context.measured?.(result.usage);
       return resultOf(result);
     },
   });
+}
+
+/** The same sandbox for a folder with the files of one call. */
+function privateTo(folder: string, sandbox: ShellSettings['sandbox']): ShellSettings['sandbox'] {
+  return { ...sandbox, read: [folder], write: [folder], guard: undefined };
 }
 
 /** The working directory of a command, which must be inside a root. */

@@ -6,9 +6,15 @@ import { ClusterCoordinator, type ClusterCoordinatorOptions } from '../../../src
 import type { ProtocolTimes } from '../../../src/cluster/protocol/messages.ts';
 import type { ClusterSettings } from '../../../src/cluster/registry.ts';
 import { ClusterWorker, type ClusterWorkerOptions } from '../../../src/cluster/worker.ts';
-import { defaultConfig } from '../../../src/config/config.ts';
+import { defaultConfig, type VolleyConfig } from '../../../src/config/config.ts';
 import { ParallelToolCoordinator } from '../../../src/coordinator/coordinator.ts';
+import type { ToolSet } from '../../../src/tools/builtin/environment.ts';
 import type { Tool } from '../../../src/tools/tool.ts';
+
+interface CoordinatorPlace {
+  readonly settings: ClusterSettings;
+  readonly config: VolleyConfig;
+}
 
 /** Faster than in production, but slow enough for a busy machine. */
 const TIMES: ProtocolTimes = { beatMs: 200, leaseMs: 6000, forgottenMs: 0, inspectMs: 400 };
@@ -41,7 +47,7 @@ export class OwnCluster {
 
   async worker(
     name: string,
-    tools: readonly Tool[],
+    tools: readonly (Tool | ToolSet)[],
     rest: Partial<ClusterWorkerOptions> = {},
   ): Promise<ClusterWorker> {
     const config = rest.config ?? defaultConfig(this.folder);
@@ -60,12 +66,12 @@ export class OwnCluster {
   }
 
   async coordinator(
-    tools: readonly Tool[],
+    tools: readonly (Tool | ToolSet)[],
     options: ClusterCoordinatorOptions = {},
-    settings = this.settings,
+    { settings = this.settings, config = defaultConfig(this.folder) }: Partial<CoordinatorPlace> = {},
   ): Promise<{ cluster: ClusterCoordinator; calls: ParallelToolCoordinator }> {
     const cluster = await ClusterCoordinator.open(settings, { times: TIMES, ...options });
-    const calls = new ParallelToolCoordinator({ config: defaultConfig(this.folder) });
+    const calls = new ParallelToolCoordinator({ config });
     calls.register(...tools);
     cluster.attach(calls);
     this.closers.push(async () => {

@@ -78,6 +78,34 @@ export function attemptTests({ newPlace, open }: StoreHarness): void {
       expect(await counts(store, 'b')).toEqual({ open: 1, completed: 1 });
     });
 
+    it('name the worker that each was placed on', async () => {
+      const store = await open();
+      await store.addTasks('b', [task('a'), task('b')]);
+      const workers = async (id: string) =>
+        (await store.attemptsOf('b', id)).map(({ worker }) => worker ?? 'none');
+      await store.started('b', 1, 10);
+      await store.placed('b', 1, 'w1');
+      await store.attemptFailed('b', 1, failure(10));
+      await store.started('b', 1, 20);
+      expect((await store.task('b', 'a'))?.worker).toBeUndefined();
+      await store.placed('b', 1, 'w2');
+      expect((await store.task('b', 'a'))?.worker).toBe('w2');
+      await store.putBack('b', 1, 'stopped', 25);
+      expect((await store.task('b', 'a'))?.worker).toBeUndefined();
+      await store.started('b', 1, 30);
+      await store.ended('b', 1, { status: 'failed', reason: 'error', message: 'no' }, 35);
+      await store.reopen('b');
+      await store.started('b', 1, 40);
+      await store.placed('b', 1, 'w3');
+      await store.ended('b', 1, done(), 45);
+      expect(await workers('a')).toEqual(['w1', 'w2', 'none', 'w3']);
+      expect((await store.task('b', 'a'))?.worker).toBe('w3');
+      // One that has ended, or has not begun, stays as it is.
+      for (const seq of [1, 2]) await store.placed('b', seq, 'late');
+      expect((await store.task('b', 'a'))?.worker).toBe('w3');
+      expect(await workers('b')).toEqual([]);
+    });
+
     it('are forgotten with their task', async () => {
       const store = await open();
       await store.addTasks('b', [task('a')]);

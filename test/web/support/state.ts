@@ -22,6 +22,7 @@ export function execution(id: string, seq: number, rest: Partial<Execution> = {}
     ended_at: null,
     duration_ms: null,
     cached: false,
+    worker: null,
     memory_mb: null,
     cpu_ms: null,
     input_tokens: null,

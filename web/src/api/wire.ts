@@ -40,4 +40,5 @@ export interface BatchAttempt {
   readonly ended_at: number | null;
   readonly duration_ms: number | null;
   readonly outcome: AttemptBody['outcome'];
+  readonly worker: string | null;
 }

@@ -16,8 +16,11 @@ export function afterEvent(row: Row, event: TaskEvent): Row {
         attempts: Math.max(row.attempts, event.attempt),
         started_at: row.started_at ?? event.at,
         ...NOT_ENDED,
+        worker: null,
         tries: begin(row.tries, event),
       };
+    case 'placed':
+      return { ...row, worker: event.worker ?? null, tries: place(row.tries, event) };
     case 'progress':
       return { ...row, progress: event.progress ?? row.progress, step: event.step ?? row.step };
     case 'retrying':
@@ -30,7 +33,7 @@ export function afterEvent(row: Row, event: TaskEvent): Row {
         tries: end(row.tries, event, 'failed'),
       };
     case 'opened':
-      return { ...row, status: 'open', started_at: null, ...NOT_ENDED };
+      return { ...row, status: 'open', started_at: null, worker: null, ...NOT_ENDED };
     case 'skipped':
       return {
         ...row,
@@ -73,11 +76,11 @@ const NOT_ENDED = {
 /** Tries that were read stand in for those that were seen. */
 export function withTry(
   row: Row,
-  { attempt, started_at, ended_at, duration_ms, outcome }: BatchAttempt,
+  { attempt, started_at, ended_at, duration_ms, outcome, worker }: BatchAttempt,
 ): Row {
   // The clock may have been set between the two moments.
   const endedAt = ended_at === null || duration_ms === null ? ended_at : started_at + duration_ms;
-  const read: Try = { attempt, startedAt: started_at, endedAt, outcome };
+  const read: Try = { attempt, startedAt: started_at, endedAt, outcome, worker };
   const others = row.tries.filter((one) => one.attempt !== attempt);
   return { ...row, tries: [...others, read].sort((a, b) => a.attempt - b.attempt) };
 }
@@ -86,7 +89,11 @@ function begin(tries: readonly Try[], { attempt, at }: TaskEvent): readonly Try[
   const known = tries.find((one) => one.attempt === attempt);
   if (known !== undefined && (known.endedAt === null || known.endedAt > at)) return tries;
   const others = tries.filter((one) => one !== known);
-  return [...others, { attempt, startedAt: at, endedAt: null, outcome: 'running' }];
+  return [...others, { attempt, startedAt: at, endedAt: null, outcome: 'running', worker: null }];
+}
+
+function place(tries: readonly Try[], { attempt, worker = '' }: TaskEvent): readonly Try[] {
+  return tries.map((one) => (one.attempt === attempt ? { ...one, worker } : one));
 }
 
 function end(tries: readonly Try[], event: TaskEvent, outcome: Try['outcome']): readonly Try[] {

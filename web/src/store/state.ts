@@ -6,6 +6,7 @@ export interface Try {
   readonly startedAt: number;
   readonly endedAt: number | null;
   readonly outcome: AttemptDetail['outcome'];
+  readonly worker: string | null;
 }
 
 /** An execution as the page keeps it: its row and its tries. */

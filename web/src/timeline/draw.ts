@@ -36,14 +36,15 @@ export interface TimeScene {
   readonly pointed: string | undefined;
 }
 
-/** Few lanes are broad, many are narrow, and more than fit are scrolled. */
-export function lanePx(laneCount: number, height: number): number {
-  return Math.max(8, Math.min(28, Math.floor((height - AXIS_PX - 8) / Math.max(1, laneCount))));
+/** Few lanes are broad, many are narrow, and more than fit are scrolled. A title must stay readable. */
+export function lanePx({ laneCount, titles }: Pick<Spans, 'laneCount' | 'titles'>, height: number): number {
+  const least = titles.length === 0 ? 8 : 14;
+  return Math.max(least, Math.min(28, Math.floor((height - AXIS_PX - 8) / Math.max(1, laneCount))));
 }
 
 export function drawTimeline(context: CanvasRenderingContext2D, scene: TimeScene): void {
   const { spans, time, view, palette, selected, marked, pointed } = scene;
-  const high = lanePx(spans.laneCount, view.height);
+  const high = lanePx(spans, view.height);
   const left = (ms: number) => (ms - time.fromMs) / time.msPerPx;
   const boxOf = ({ startMs, endMs, lane }: Span): Box => {
     const length = (endMs - startMs) / time.msPerPx;
@@ -64,6 +65,7 @@ export function drawTimeline(context: CanvasRenderingContext2D, scene: TimeScene
   context.rect(0, AXIS_PX, view.width, view.height - AXIS_PX);
   context.clip();
   drawGrid(context, scene, left);
+  drawTitles(context, scene, high);
   const retries = seen.filter(({ before }) => before !== undefined);
   if (retries.length <= MAX_LINES)
     for (const one of retries) drawRetry(context, one, palette.status.retrying);
@@ -178,6 +180,24 @@ function drawGrid(context: CanvasRenderingContext2D, scene: TimeScene, left: (ms
   }
   context.stroke();
   context.globalAlpha = 1;
+}
+
+/** The name of a worker above its lanes. It stays in sight when the time is moved. */
+function drawTitles(
+  context: CanvasRenderingContext2D,
+  { spans, time, view, palette }: TimeScene,
+  high: number,
+): void {
+  context.font = `600 11px ${palette.font}`;
+  context.textBaseline = 'middle';
+  for (const { lane, text } of spans.titles) {
+    const y = AXIS_PX + 4 + lane * high - time.topPx;
+    if (y > view.height || y + high < AXIS_PX) continue;
+    context.fillStyle = palette.line;
+    context.fillRect(0, Math.round(y), view.width, 1);
+    context.fillStyle = palette.text;
+    context.fillText(text, 6, y + high / 2 + 1);
+  }
 }
 
 function drawAxis(context: CanvasRenderingContext2D, scene: TimeScene, left: (ms: number) => number): void {

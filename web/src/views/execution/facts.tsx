@@ -16,6 +16,7 @@ export function Facts({ detail }: { detail: ExecutionDetail }): JSX.Element {
     ['Added', time(detail.added_at)],
     ['Started', time(detail.started_at)],
     ['Ended', time(detail.ended_at)],
+    ...(detail.worker === null ? [] : [['Worker', detail.worker] as const]),
     ...(detail.cached ? [['Result', 'from cache'] as const] : []),
     ...(detail.input_tokens === null ? [] : [['Models and agents', spendingText(detail)] as const]),
   ];

@@ -41,6 +41,7 @@ export function TimelineView(props: {
   const view = useExtent(frame);
   const palette = usePalette();
   const [hasPath, setHasPath] = useState(true);
+  const [isByWorker, setByWorker] = useState(true);
   const [marked, setMarked] = useState<string>();
   const [pointed, setPointed] = useState<string>();
   const [range, setRange] = useState<readonly [fromX: number, toX: number]>();
@@ -49,7 +50,9 @@ export function TimelineView(props: {
   const settled = useThrottled(open, DRAW_MS);
   const isRunning = settled.rows.some(({ status }) => status === 'running');
   const at = isRunning ? now.value : 0;
-  const spans = useMemo(() => spansOf(settled.rows, at || serverNow()), [settled, at]);
+  const hasWorkers = useMemo(() => settled.rows.some(({ worker }) => worker !== null), [settled]);
+  const byWorker = hasWorkers && isByWorker;
+  const spans = useMemo(() => spansOf(settled.rows, at || serverNow(), byWorker), [settled, at, byWorker]);
   const path = useMemo(() => criticalPath(settled.rows, settled.places, at || serverNow()), [settled, at]);
   const hasDependencies = useMemo(() => settled.rows.some((row) => row.depends_on.length > 0), [settled]);
   const critical = useMemo(() => (hasPath ? new Set(path.ids) : NONE), [path, hasPath]);
@@ -82,7 +85,7 @@ export function TimelineView(props: {
 
   const spanAt = (x: number, y: number): Span | undefined => {
     const { fromMs, msPerPx, topPx } = time.shown;
-    const lane = Math.floor((y - AXIS_PX - 4 + topPx) / lanePx(spans.laneCount, view.height));
+    const lane = Math.floor((y - AXIS_PX - 4 + topPx) / lanePx(spans, view.height));
     const [low, high] = [fromMs + (x - 2) * msPerPx, fromMs + (x + 2) * msPerPx];
     return spans.list.find((span) => span.lane === lane && span.startMs <= high && span.endMs >= low);
   };
@@ -153,6 +156,12 @@ export function TimelineView(props: {
         zoomOut={() => time.zoom(1 / 1.4, view.width / 2)}
         showAll={time.showAll}
       >
+        {hasWorkers && (
+          <label class="check">
+            <input type="checkbox" checked={isByWorker} onChange={() => setByWorker(!isByWorker)} />
+            <b>By worker</b>
+          </label>
+        )}
         {hasDependencies && (
           <label class="check">
             <input type="checkbox" checked={hasPath} onChange={() => setHasPath(!hasPath)} />
@@ -179,15 +188,18 @@ function keyOf({ row, attempt }: Span): string {
   return `${attempt} ${row.id}`;
 }
 
-/** The span in the next lane that is nearest in time. */
+/** The span in the next lane with spans that is nearest in time. */
 function besideLane({ list }: Spans, from: number, step: number): number {
   const own = list[from];
   if (own === undefined) return 0;
   let best = from;
+  let bestLanes = Number.POSITIVE_INFINITY;
   for (const [place, span] of list.entries()) {
-    if (span.lane !== own.lane + step) continue;
+    const lanes = (span.lane - own.lane) * step;
+    if (lanes <= 0 || lanes > bestLanes) continue;
     const isNearer = Math.abs(span.startMs - own.startMs) < Math.abs(list[best]!.startMs - own.startMs);
-    if (best === from || isNearer) best = place;
+    if (lanes < bestLanes || isNearer) best = place;
+    bestLanes = lanes;
   }
   return best;
 }
@@ -198,12 +210,13 @@ interface SpanFacts {
 }
 
 function describe(
-  { row, attempt, outcome, startMs, endMs }: Span,
+  { row, attempt, outcome, startMs, endMs, worker }: Span,
   { waitMs, isCritical }: SpanFacts,
 ): string {
   const waited = waitMs === undefined ? '' : `, after waiting ${spanText(waitMs)}`;
   const path = isCritical ? ', on the critical path' : '';
-  return `${titleOf(row)}, try ${attempt}: ${outcome}, ${spanText(endMs - startMs)}${waited}${path}`;
+  const where = worker === null ? '' : ` on ${worker}`;
+  return `${titleOf(row)}, try ${attempt}${where}: ${outcome}, ${spanText(endMs - startMs)}${waited}${path}`;
 }
 
 const TIP_WIDTH = 240;
@@ -216,11 +229,11 @@ function isInSight({ startMs, endMs }: Span, { fromMs, msPerPx }: TimeView, { wi
 /** Below its bar, or above it where there is no room, and never out of sight. */
 function tipPlace(
   { startMs, lane }: Span,
-  { laneCount }: Spans,
+  spans: Spans,
   { fromMs, msPerPx, topPx }: TimeView,
   { width, height }: Extent,
 ): { readonly left: number; readonly top: number } {
-  const high = lanePx(laneCount, height);
+  const high = lanePx(spans, height);
   const y = AXIS_PX + 4 + lane * high - topPx;
   const below = y + high + 4;
   return {
@@ -236,13 +249,14 @@ function SpanTip(props: {
   place: { readonly left: number; readonly top: number };
 }): JSX.Element {
   const { span, facts, place } = props;
-  const { row, attempt, outcome, startMs, endMs } = span;
+  const { row, attempt, outcome, startMs, endMs, worker } = span;
   return (
     <div class="tip" aria-hidden="true" style={{ left: `${place.left}px`, top: `${place.top}px` }}>
       <b>{titleOf(row)}</b>
       <span class="quiet">
         {row.function}
         {attempt > 1 && `, try ${attempt}`}
+        {worker !== null && `, on ${worker}`}
         {facts.isCritical && ', critical path'}
       </span>
       <StatusText status={outcome === 'crashed' ? 'failed' : outcome} />

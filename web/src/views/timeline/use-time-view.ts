@@ -31,7 +31,7 @@ export function useTimeView(spans: Spans, view: Extent): TimeControl {
   const room = Math.max(1, view.width - 2 * MARGIN_PX);
   const whole = Math.max(MIN_MS_PER_PX, spans.lengthMs / room);
   const { fromMs, msPerPx } = chosen ?? { fromMs: -MARGIN_PX * whole, msPerPx: whole };
-  const high = lanePx(spans.laneCount, view.height);
+  const high = lanePx(spans, view.height);
   const lowest = Math.max(0, spans.laneCount * high - (view.height - AXIS_PX - 8));
   const clampTop = (px: number) => Math.max(0, Math.min(lowest, px));
   useEffect(() => setTopPx(clampTop), [lowest]);
