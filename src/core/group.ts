@@ -88,8 +88,8 @@ export class Group implements Timed {
   }
 
   /** The unsettled executions, oldest first. */
-  *unsettledMembers(): Generator<Execution, void, undefined> {
-    for (const member of this.members) if (!isSettled(member.state)) yield member;
+  unsettledMembers(): Execution[] {
+    return this.members.filter(({ state }) => !isSettled(state));
   }
 
   /** The most recently submitted unsettled execution. */

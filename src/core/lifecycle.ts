@@ -128,7 +128,7 @@ export class Lifecycle {
     for (const group of groups) {
       const { failFast } = group;
       group.failFast = false;
-      this.endEach([...group.unsettledMembers()].reverse(), ending, now);
+      this.endEach(group.unsettledMembers().reverse(), ending, now);
       group.failFast = failFast;
     }
     this.skipAll(now);
@@ -170,7 +170,7 @@ export class Lifecycle {
     group.pathsVersion = this.parts.catalog.unknown.version;
     group.pathsOf = group.unsettled;
     if (!group.hasSeveralTools) return;
-    renewPaths([...group.unsettledMembers()], (execution) => this.rerank(execution));
+    renewPaths(group.unsettledMembers(), (execution) => this.rerank(execution));
     // Backfilling depends on estimates.
     this.parts.dispatcher.holdersChanged();
   }

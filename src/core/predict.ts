@@ -81,7 +81,7 @@ type Play = (random: Random) => number;
 
 /** Plays every unsettled execution individually. */
 function copyAll(rehearsal: Rehearsal, scheduler: Scheduler, group: Group | undefined): Play | undefined {
-  const executions = allGroups(scheduler).flatMap((each) => [...each.unsettledMembers()]);
+  const executions = allGroups(scheduler).flatMap((each) => each.unsettledMembers());
   executions.sort((a, b) => a.seq - b.seq);
   for (const execution of executions)
     rehearsal.add(execution, group === undefined || execution.demand.group === group);
@@ -272,7 +272,7 @@ function sharesBefore(scheduler: Scheduler, group: Group): Share[] {
 function lastToStart(group: Group): Execution {
   const newest = group.newest()!;
   if (group.unsettled > MAX_COPIED) return newest;
-  const members = [...group.unsettledMembers()];
+  const members = group.unsettledMembers();
   return members.reduce((last, each) => (goesBefore(last, each) ? each : last), newest);
 }
 

@@ -364,7 +364,7 @@ export class Scheduler {
     const { catalog, dispatcher, lifecycle, stepMs } = this;
     this.draftedStructure = dispatcher.structure;
     const groups = [catalog.root, ...catalog.groups.values()];
-    const unsettled = groups.flatMap((group) => [...group.unsettledMembers()]);
+    const unsettled = groups.flatMap((group) => group.unsettledMembers());
     const { counts } = lifecycle;
     const events =
       this.lastSeq +
