@@ -82,10 +82,7 @@ redis.call('HSET', KEYS[4], ARGV[1], string.format('%d', now))
 redis.call('HSET', KEYS[5], ARGV[1], ARGV[3])
 return {epoch, 0, redis.call('SISMEMBER', KEYS[7], ARGV[5]), now}`,
   },
-  /**
-   * KEYS: fenced, outcomes. ARGV: session, inbox, then keys and outcomes. What is stored is also published. The first
-   * outcome of an attempt stays.
-   */
+  /** KEYS: fenced, outcomes. ARGV: session, inbox, then keys and outcomes. What is stored is also published. */
   clusterReport: {
     numberOfKeys: 2,
     lua: `
@@ -93,9 +90,10 @@ if redis.call('ZSCORE', KEYS[1], ARGV[1]) then return 0 end
 redis.call('HDEL', KEYS[2], '')
 local outcomes = {}
 for i = 3, #ARGV, 2 do
-  if redis.call('HSETNX', KEYS[2], ARGV[i], ARGV[i + 1]) == 1 then outcomes[#outcomes + 1] = ARGV[i + 1] end
+  redis.call('HSET', KEYS[2], ARGV[i], ARGV[i + 1])
+  outcomes[#outcomes + 1] = ARGV[i + 1]
 end
-if #outcomes > 0 then redis.call('PUBLISH', ARGV[2], '[' .. table.concat(outcomes, ',') .. ']') end
+redis.call('PUBLISH', ARGV[2], '[' .. table.concat(outcomes, ',') .. ']')
 return 1`,
   },
   /** KEYS: epoch, notes, heard, offers, fenced, outcomes. ARGV: session, own epoch. Returns the outcomes. */
