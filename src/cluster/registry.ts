@@ -365,11 +365,9 @@ export function isRefusal(error: unknown): error is Error {
 /** What is risky about a server that works otherwise. */
 export async function serverWarnings(redis: Redis): Promise<string[]> {
   const info = await redis.info().catch(() => '');
-  const [fsync, appends] = await Promise.all([
-    // Not every user may read the configuration.
-    redis.config('GET', 'appendfsync').catch(() => []) as Promise<string[]>,
-    field(info, 'aof_enabled'),
-  ]);
+  // Not every user may read the configuration.
+  const fsync = (await redis.config('GET', 'appendfsync').catch(() => [])) as string[];
+  const appends = field(info, 'aof_enabled');
   const [used, limit] = [Number(field(info, 'used_memory')), Number(field(info, 'maxmemory'))];
   return [
     ...(appends === '0'
@@ -411,7 +409,10 @@ async function checkServer(redis: Redis): Promise<void> {
 }
 
 export function unsuitable(why: string): VolleyError {
-  return new VolleyError('CLUSTER_UNSUITABLE', `The Redis server is not suitable for a cluster: ${why}.`);
+  return new VolleyError(
+    'CLUSTER_UNSUITABLE',
+    `The Redis server is not suitable for a cluster: ${why.replace(/\.$/, '')}.`,
+  );
 }
 
 function pairs(flat: readonly string[]): [string, string][] {
