@@ -111,8 +111,8 @@ export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
   private timer: NodeJS.Timeout | undefined;
   private isClosed = false;
   private isDeposed = false;
-  /** Whether the server refused the last command. */
-  private isRefused = false;
+  /** What the server refused last. */
+  private readonly refusedWork = new Set<'look' | 'delivery'>();
   /** Sessions that are ignored, or whose offers are. */
   private readonly ignored = new Set<string>();
 
@@ -294,10 +294,10 @@ export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
     try {
       if (this.isDeposed) await this.regain();
       if (!this.isDeposed) await this.lookAtRegistry();
-      this.accepted();
+      this.accepted('look');
     } catch (error) {
       // The connection broke in the middle. The next look repeats everything.
-      this.refused(error);
+      this.refused('look', error);
     }
     if (!this.isClosed) this.timer = setTimeout(() => void this.poll(), this.times.beatMs);
   }
@@ -347,16 +347,17 @@ export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
     this.options.notify?.(why);
   }
 
-  /** People see that the server refuses commands, once. */
-  private refused(error: unknown): void {
-    if (this.isRefused || !isRefusal(error)) return;
-    this.isRefused = true;
-    this.options.notify?.(`The Redis server refuses commands, so calls wait: ${error.message}`);
+  /** People see once that the server refuses commands, and once that it does not any more. */
+  private refused(what: 'look' | 'delivery', error: unknown): void {
+    if (!isRefusal(error)) return;
+    if (this.refusedWork.size === 0)
+      this.options.notify?.(`The Redis server refuses commands, so calls wait: ${error.message}`);
+    this.refusedWork.add(what);
   }
 
-  private accepted(): void {
-    if (this.isRefused) this.options.notify?.('The Redis server accepts commands again.');
-    this.isRefused = false;
+  private accepted(what: 'look' | 'delivery'): void {
+    if (this.refusedWork.delete(what) && this.refusedWork.size === 0)
+      this.options.notify?.('The Redis server accepts commands again.');
   }
 
   /** Queues whose workers are not in the registry any more. */
@@ -454,33 +455,36 @@ export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
     const groups: { readonly jobId: string; readonly keys: readonly string[] }[] = [];
     for (let at = 0; at < keys.length; at += MAX_TOGETHER)
       groups.push({ jobId: `d${++this.deliveries}-e${this.epoch}`, keys: keys.slice(at, at + MAX_TOGETHER) });
-    void this.deliver(session, groups).then(() => {
-      for (const key of keys) this.protocol.enqueued(key, session);
+    const { protocol } = this;
+    void this.deliver(session, groups).then((isSent) => {
+      if (!isSent || protocol !== this.protocol) return;
+      for (const key of keys) protocol.enqueued(key, session);
       this.obey();
     });
   }
 
   /**
    * Puts groups of attempts into a queue. If the connection breaks or the server refuses them, for example because its
-   * memory is full, they are sent again: a job whose id is known is ignored, and so is an attempt by its worker.
+   * memory is full, they are sent again: a job whose id is known is ignored, and so is an attempt by its worker. Returns
+   * false if all of them have ended meanwhile.
    */
   private async deliver(
     session: string,
     groups: readonly { readonly jobId: string; readonly keys: readonly string[] }[],
-  ): Promise<void> {
+  ): Promise<boolean> {
     for (;;) {
       const jobs = groups.flatMap(({ jobId, keys }) => {
         const calls = keys.flatMap((key) => this.signed(session, key));
         const data: DeliveredCalls = { calls };
         return calls.length === 0 ? [] : [{ name: 'calls', data, opts: { ...JOB_OPTIONS, jobId } }];
       });
-      if (jobs.length === 0 || this.isClosed) return;
+      if (jobs.length === 0 || this.isClosed) return false;
       try {
         await this.queue(session).addBulk(jobs);
-        this.accepted();
-        return;
+        this.accepted('delivery');
+        return true;
       } catch (error) {
-        this.refused(error);
+        this.refused('delivery', error);
         await sleep(this.times.beatMs);
       }
     }

@@ -84,10 +84,7 @@ redis.call('HSET', KEYS[4], ARGV[1], string.format('%d', now))
 redis.call('HSET', KEYS[5], ARGV[1], ARGV[3])
 return {epoch, 0, redis.call('SISMEMBER', KEYS[7], ARGV[5]), now, coordinator}`,
   },
-  /**
-   * KEYS: fenced, outcomes. ARGV: session, inbox, then keys and outcomes. What is stored is also published. The first
-   * outcome of an attempt stays.
-   */
+  /** KEYS: fenced, outcomes. ARGV: session, inbox, then keys and outcomes. What is stored is also published. */
   clusterReport: {
     numberOfKeys: 2,
     lua: `
@@ -95,9 +92,10 @@ if redis.call('ZSCORE', KEYS[1], ARGV[1]) then return 0 end
 redis.call('HDEL', KEYS[2], '')
 local outcomes = {}
 for i = 3, #ARGV, 2 do
-  if redis.call('HSETNX', KEYS[2], ARGV[i], ARGV[i + 1]) == 1 then outcomes[#outcomes + 1] = ARGV[i + 1] end
+  redis.call('HSET', KEYS[2], ARGV[i], ARGV[i + 1])
+  outcomes[#outcomes + 1] = ARGV[i + 1]
 end
-if #outcomes > 0 then redis.call('PUBLISH', ARGV[2], '[' .. table.concat(outcomes, ',') .. ']') end
+redis.call('PUBLISH', ARGV[2], '[' .. table.concat(outcomes, ',') .. ']')
 return 1`,
   },
   /** KEYS: epoch, notes, heard, offers, fenced, outcomes. ARGV: session, own epoch. Returns the outcomes. */
@@ -386,11 +384,9 @@ export function isRefusal(error: unknown): error is Error {
 /** What is risky about a server that works otherwise. */
 export async function serverWarnings(redis: Redis): Promise<string[]> {
   const info = await redis.info().catch(() => '');
-  const [fsync, appends] = await Promise.all([
-    // Not every user may read the configuration.
-    redis.config('GET', 'appendfsync').catch(() => []) as Promise<string[]>,
-    field(info, 'aof_enabled'),
-  ]);
+  // Not every user may read the configuration.
+  const fsync = (await redis.config('GET', 'appendfsync').catch(() => [])) as string[];
+  const appends = field(info, 'aof_enabled');
   const [used, limit] = [Number(field(info, 'used_memory')), Number(field(info, 'maxmemory'))];
   return [
     ...(appends === '0'
@@ -432,7 +428,10 @@ async function checkServer(redis: Redis): Promise<void> {
 }
 
 export function unsuitable(why: string): VolleyError {
-  return new VolleyError('CLUSTER_UNSUITABLE', `The Redis server is not suitable for a cluster: ${why}.`);
+  return new VolleyError(
+    'CLUSTER_UNSUITABLE',
+    `The Redis server is not suitable for a cluster: ${why.replace(/\.$/, '')}.`,
+  );
 }
 
 function pairs(flat: readonly string[]): [string, string][] {

@@ -540,8 +540,10 @@ const CLUSTER_ERRORS = {
     remedy: 'Check the URL, the user and the password. `volley doctor` tests the connection.',
   },
   CLUSTER_UNSUITABLE: {
-    meaning: 'The Redis server is too old, or may drop keys when its memory is full.',
-    remedy: 'Use Redis 6.2 or newer, or Valkey, with `maxmemory-policy noeviction`.',
+    meaning:
+      'The Redis server is too old, a replica, may drop keys when its memory is full, or refuses commands.',
+    remedy:
+      'Use Redis 6.2 or newer, or Valkey, with `maxmemory-policy noeviction` and free memory, as a user who may use all keys and channels with the prefix.',
   },
   CLUSTER_BUSY: {
     meaning:

@@ -166,7 +166,10 @@ export class ToolRegistry {
     const isScript = name === COMPUTE || name === RUN_PROGRAM;
     // Logins and keys are here, and so is the budget.
     const isAsking = name === ASK_AGENT || name === ASK_MODEL;
-    return this.entries.get(name) === tool && !this.internal.has(name) && !isScript && !isAsking;
+    // What a source has discovered is registered like others, but its servers, logins and locks are here.
+    const isFromSource = this.toolSources.has(sourceNameOf(name));
+    const isOwn = this.entries.get(name) === tool && !this.internal.has(name);
+    return isOwn && !isScript && !isAsking && !isFromSource;
   }
 
   /** Returns the tool with that name if it exists and may be called; throws otherwise. */

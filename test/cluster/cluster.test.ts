@@ -83,7 +83,9 @@ describe('a cluster', () => {
     await cluster.coordinator([]);
     const redis = new Redis(cluster.settings.url);
     await expect
-      .poll(async () => (await redis.keys('test:*')).filter((key) => !/:(epoch|holder|fenced)$/.test(key)))
+      .poll(async () =>
+        (await redis.keys('test:*')).filter((key) => !/:(epoch|holder|protocol|fenced)$/.test(key)),
+      )
       .toEqual([]);
     redis.disconnect();
   });
@@ -201,6 +203,17 @@ describe('a cluster', () => {
       await executor.close({ graceMs: 0 });
       await store.close();
     }
+  });
+
+  test('runs discovered tools, such as those of MCP servers, where they were discovered', async () => {
+    await cluster.worker('a', [double]);
+    const { cluster: link, calls } = await cluster.coordinator([double]);
+    await vi.waitFor(() => expect(link.workers).toEqual(['a']), { timeout: 60_000 });
+    const nothing = async () => {};
+    calls.addSource({ name: 'files', standIn: () => undefined, discover: nothing, close: nothing });
+    calls.register(defineTool({ name: 'files.read', run: () => 'here' }));
+    const result = await calls.executeSingle({ name: 'files.read', arguments: {} });
+    expect(result).toMatchObject({ status: 'completed', value: 'here' });
   });
 
   test('gives a call only to workers whose tool has the same schema', async () => {

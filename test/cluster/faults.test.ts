@@ -317,6 +317,8 @@ describe('a server', () => {
     await redis.config('SET', 'maxmemory', '0');
     expect((await next).map(({ status }) => status)).toEqual(Array(8).fill('completed'));
     expect(runs.length).toBe(12);
+    // It is said once, and so is its end.
+    expect(notes.filter((text) => text.includes('Redis server')).length).toBe(2);
   });
 
   test('that forgets everything makes no call run twice, and none is lost', async (context) => {
