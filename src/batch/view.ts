@@ -5,6 +5,7 @@ import type { Store, TaskQuery } from '../store/store.ts';
 import { endedOf, hasSucceeded, type TaskCounts, totalOf } from './counts.ts';
 import { doneText } from './group-text.ts';
 import { itemCountsOf } from './result-row.ts';
+import { MAX_CONCURRENT } from './run/auto-concurrency.ts';
 import type { BatchRun } from './run/batch-run.ts';
 import type { FailedTask, QuotaPause, RunningTask } from './run/monitor.ts';
 import type { BatchRuns } from './run/runs.ts';
@@ -149,7 +150,8 @@ function viewOf(
     createdAt,
     startedAt,
     endedAt,
-    maxConcurrency: run?.maxConcurrency,
+    // The most that can be asked for stands for no limit.
+    maxConcurrency: run?.maxConcurrency === MAX_CONCURRENT ? undefined : run?.maxConcurrency,
     holder,
     problem: problem === undefined ? undefined : runProblemText(problem),
   };

@@ -491,7 +491,7 @@ const clusterSection = table(
       default: 'volley',
     }),
     artifacts: optionalText(
-      'A folder that all machines share, for arguments and results of more than 64 KB, relative to the folder of `volley.toml`.',
+      'A folder that all machines share, for what is too large for the Redis server: arguments, results and files of more than 4 MB, up to 64 MB. Relative to the folder of `volley.toml`.',
     ),
     share: optionalText(
       'A name for the files of this folder. Calls of tools that use files run only on workers with the same name, so give it to machines that have the same files in the same place.',

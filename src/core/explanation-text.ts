@@ -106,7 +106,7 @@ function workerText({ shortage }: Of<'worker'>): string {
       const unit = resource === 'concurrency' ? (needed === 1 ? 'slot' : 'slots') : resource;
       const needs = `needs ${needed} ${UNITS.get(resource) ?? unit} on one worker`;
       return isPossible
-        ? `${needs}: ${worker} is closest with ${free} of ${most} free`
+        ? `${needs}, but the most that is free is ${free} of ${most} on ${worker}`
         : `${needs}, but no worker has more than the ${most} of ${worker}: it waits until a larger one joins`;
     }
     default:

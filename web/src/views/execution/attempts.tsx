@@ -20,7 +20,7 @@ export function Attempts({ detail }: { detail: ExecutionDetail }): JSX.Element |
               <StatusText status={attempt.outcome === 'crashed' ? 'failed' : attempt.outcome} />
               <span class="quiet">{timeText(attempt.started_at, now.value)}</span>
               <span class="number">{lengthOf(attempt)}</span>
-              {attempt.worker !== null && <span class="quiet">on {attempt.worker}</span>}
+              {attempt.worker !== null && <p class="attempt-message">on {attempt.worker}</p>}
               {attempt.message !== null && <p class="attempt-message">{attempt.message}</p>}
             </li>
           ))}
