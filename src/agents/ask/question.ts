@@ -36,7 +36,7 @@ export interface AgentAccess {
 }
 
 /** The folder of an agent that may change files. */
-export interface WritableFolder {
+interface WritableFolder {
   /** Globs that it may not touch. */
   readonly deniedPaths: readonly string[];
   /** What is wrong with its changes, if anything. Called after each answer. */
