@@ -12,6 +12,7 @@ import type { Lease } from './store.ts';
 interface Held {
   readonly batch: string;
   readonly batchId: number;
+  readonly epoch: number;
   readonly token: string;
   /** When the previous holder was last heard of, if it did not release the batch. */
   readonly lostSeenAt: number | undefined;
@@ -59,10 +60,11 @@ export class Leases {
     if (holder !== undefined) throw heldError(batch, holder);
     const token = randomUUID();
     const lostSeenAt = this.table.lastSeen(batchId);
+    const epoch = this.batches.nextEpoch(batchId);
     const at = this.now();
     const { pid, host, boot, namespace = null, start = null } = this.self;
     this.insert.run(batchId, token, pid, toStored(host), boot, namespace, start, at, at, steadyMs());
-    return { batch, batchId, token, lostSeenAt, controller: new AbortController() };
+    return { batch, batchId, epoch, token, lostSeenAt, controller: new AbortController() };
   }
 
   /** `write` runs a function in a transaction. */
@@ -71,6 +73,7 @@ export class Leases {
     this.lost.delete(held.batch);
     return {
       batch: held.batch,
+      epoch: held.epoch,
       lost: held.controller.signal,
       release: () => write(() => this.release(held)),
       end: (at, leavesOpen) => write(() => this.end(held, at, leavesOpen)),

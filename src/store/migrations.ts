@@ -220,6 +220,9 @@ const OUTPUT = `
   CREATE INDEX store.output_by_task ON output (key, attempt, first, lines, bytes);
 `;
 
+/** How often a batch was leased. */
+const EPOCHS = 'ALTER TABLE store.batches ADD COLUMN epoch INTEGER NOT NULL DEFAULT 0';
+
 export const MIGRATIONS: readonly Migration[] = [
   { version: 1, sql: FIRST },
   { version: 2, sql: REQUESTS },
@@ -234,6 +237,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 11, sql: USAGE },
   { version: 12, sql: SPENDING },
   { version: 13, sql: OUTPUT },
+  { version: 14, sql: EPOCHS },
 ];
 
 /** Marks a SQLite file as ours ("Voly"), so that no other database is ever written to. */

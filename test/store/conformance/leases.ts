@@ -30,7 +30,7 @@ export function leaseTests({ newPlace, open }: StoreHarness): void {
       await lease.release();
       await lease.release();
       expect((await two.batch('b'))!.holder).toBeUndefined();
-      await two.lease('b');
+      expect((await two.lease('b')).epoch).toBeGreaterThan(lease.epoch);
       await expect(one.lease('b')).rejects.toMatchObject({ code: 'BATCH_HELD' });
     });
 
