@@ -1,5 +1,5 @@
 import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite';
-import { VolleyError } from '../core/errors.ts';
+import { unknownBatch } from './refusals.ts';
 import { keyOf, lastKeyOf, OPEN, STATUSES, toStored } from './rows.ts';
 
 interface BatchRow {
@@ -59,7 +59,7 @@ export class BatchTable {
   existing(name: string): BatchRow {
     const row = this.find(name);
     if (row !== undefined) return row;
-    throw new VolleyError('UNKNOWN_BATCH', `There is no batch ${JSON.stringify(name)}.`, { batch: name });
+    throw unknownBatch(name);
   }
 
   /** The number of a batch, looked up once per transaction; 0 if there is none. */

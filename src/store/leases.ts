@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite';
-import { VolleyError } from '../core/errors.ts';
-import { shellQuote } from '../core/shell-quote.ts';
 import type { BatchTable } from './batch-table.ts';
 import { livesAsSeenBy, type ProcessIdentity, steadyMs } from './process-identity.ts';
 import type { LeaseHolder } from './records.ts';
+import { batchHeld, leaseLost } from './refusals.ts';
 import { fromStored, type StoredText, toStored } from './rows.ts';
 import type { Lease } from './store.ts';
 
@@ -57,7 +56,7 @@ export class Leases {
   claim(batch: string): Held {
     const { id: batchId } = this.batches.existing(batch);
     const holder = this.table.holderOf(batchId);
-    if (holder !== undefined) throw heldError(batch, holder);
+    if (holder !== undefined) throw batchHeld(batch, holder);
     const token = randomUUID();
     const lostSeenAt = this.table.lastSeen(batchId);
     const epoch = this.batches.nextEpoch(batchId);
@@ -114,13 +113,13 @@ export class Leases {
       if (this.isHeld(held.batchId, held.token)) continue;
       this.held.delete(held.batchId);
       this.lost.add(held.batch);
-      held.controller.abort(lostError(held.batch));
+      held.controller.abort(leaseLost(held.batch));
     }
   }
 
   /** Throws if this store ran the batch and another took it over. */
   checkNotLost(batch: string): void {
-    if (this.lost.has(batch)) throw lostError(batch);
+    if (this.lost.has(batch)) throw leaseLost(batch);
   }
 
   /** Whether this store runs the batch. */
@@ -132,7 +131,7 @@ export class Leases {
   checkNotHeldByOthers(batch: string, batchId: number): void {
     if (this.isOwn(batchId)) return;
     const holder = this.table.holderOf(batchId);
-    if (holder !== undefined) throw heldError(batch, holder);
+    if (holder !== undefined) throw batchHeld(batch, holder);
   }
 
   /** Whether a live process other than this store runs the batch. */
@@ -153,14 +152,6 @@ export class Leases {
     this.removeAny.run(batchId);
     return seenAt;
   }
-}
-
-function lostError(batch: string): VolleyError {
-  return new VolleyError(
-    'BATCH_HELD',
-    `The batch ${JSON.stringify(batch)} was taken over by another process because this one did not renew its lease in time.`,
-    { batch },
-  );
 }
 
 /** A holder that cannot be seen from here counts as dead after this much silence. */
@@ -221,14 +212,4 @@ export class LeaseTable {
       row.boot === this.self.boot ? steadyMs() - row.beat : Math.abs(this.now() - row.seen_at);
     return silenceMs >= 0 && silenceMs < SILENCE_MS;
   }
-}
-
-function heldError(batch: string, holder: LeaseHolder): VolleyError {
-  const { pid, host, since } = holder;
-  return new VolleyError(
-    'BATCH_HELD',
-    `The batch ${JSON.stringify(batch)} is being run by process ${pid} on ${host}, since ${new Date(since).toISOString()}. ` +
-      `Follow it with volley watch --batch ${shellQuote(batch)}, wait for it to end, or stop it. Other batches can run meanwhile.`,
-    { batch, holder },
-  );
 }
