@@ -210,8 +210,11 @@ export async function migrate(database: Database, migrations = POSTGRES_MIGRATIO
   }
 }
 
-/** The format of a store; 0 if there is none yet. */
-async function formatOf(database: Database, newest: number): Promise<number> {
+/** The format of a store; 0 if there is none yet. Throws if it is newer than this Volley. */
+export async function formatOf(
+  database: Database,
+  newest = POSTGRES_MIGRATIONS.at(-1)!.version,
+): Promise<number> {
   try {
     const [row] = await database.once((statements) =>
       statements
