@@ -102,7 +102,7 @@ function chunks(): { name: string; test: (id: string) => boolean; minShareCount?
   const entries = new Set(ENTRIES.map((entry) => join(SOURCES, `${entry}.ts`)));
   const library = loadedBy(['index']);
   const status = loadedBy(STATUS);
-  const store = loadedBy(['store/sqlite-store']);
+  const store = loadedBy(['store/open/open-store']);
   const run = loadedBy(RUN);
   const inLayer = (layer: string, has: (id: string) => boolean) => ({
     name: layer,

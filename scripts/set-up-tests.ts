@@ -4,7 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildProgram } from '../test/e2e/support/built-program.ts';
 import { buildRunners } from '../test/runners/support/built.ts';
+import { offerPostgres, stopSharedPostgres } from '../test/support/postgres.ts';
 import { buildDashboard } from './build-dashboard.ts';
+import { postgresProgram } from './start-postgres.ts';
 
 /** Programs that tests cannot do without, and Debian's packages of them. */
 const NEEDED = [
@@ -12,13 +14,15 @@ const NEEDED = [
   { program: 'curl', packageName: 'curl', what: 'the tests of live events' },
   { program: 'redis-server', packageName: 'redis-server', what: 'the tests of clusters' },
   { program: 'chromium', packageName: 'chromium', what: 'the tests of the dashboard' },
+  { program: 'postgres', packageName: 'postgresql', what: 'the tests of stores' },
 ] as const;
 
 /** The user's configuration, for all tests: what they approve shall not be approved for whoever runs them. */
 const home = mkdtempSync(join(tmpdir(), 'volley-test-home-'));
 
-export function teardown(): void {
+export async function teardown(): Promise<void> {
   rmSync(home, { recursive: true, force: true });
+  await stopSharedPostgres();
 }
 
 /**
@@ -31,10 +35,11 @@ export async function setup(): Promise<void> {
   // Nor shall a hook of git that runs the tests tie them to its repository.
   for (const name of ['GIT_DIR', 'GIT_WORK_TREE', 'GIT_INDEX_FILE', 'GIT_PREFIX']) delete process.env[name];
   process.env['XDG_CONFIG_HOME'] = home;
+  offerPostgres(mkdtempSync(join(tmpdir(), 'volley-test-pg-')));
   await Promise.all([buildDashboard(), buildProgram(), buildRunners()]);
   if (process.platform !== 'linux') return;
   for (const { program, packageName, what } of NEEDED) {
-    if (succeeds(program, '--version')) continue;
+    if (succeeds(program === 'postgres' ? postgresProgram(program) : program, '--version')) continue;
     if (canInstall() && (install(packageName) || (succeeds('apt-get', 'update') && install(packageName))))
       continue;
     throw new Error(

@@ -210,7 +210,7 @@ export type {
   ToolContext,
   ToolRun,
 } from './runners/runner.ts';
-export { loadStore as openStore } from './store/load-store.ts';
+export { loadStore as openStore } from './store/open/load-store.ts';
 export type {
   AddedTasks,
   AttemptRecord,

@@ -1,6 +1,6 @@
 import PgBoss from 'pg-boss';
+import { startPostgres } from '../../scripts/start-postgres.ts';
 import { type BatchContestant, CONCURRENCY } from './contestant.ts';
-import { startPostgres } from './postgres.ts';
 import { untilReady } from './until-ready.ts';
 
 const QUEUE = 'no-ops';
@@ -10,8 +10,8 @@ let boss: PgBoss | undefined;
 /** It fetches and completes as many jobs at a time as others run at once; its own worker waits between two fetches. */
 export const contestant: BatchContestant = {
   async prepare() {
-    const { folder, user, stop } = await startPostgres();
-    stopServer = stop;
+    const { folder, user, remove } = await startPostgres();
+    stopServer = remove;
     // A server that has just been started refuses connections for a while.
     boss = await untilReady(async () => {
       const one = new PgBoss({ host: folder, user, database: 'postgres', supervise: false, schedule: false });

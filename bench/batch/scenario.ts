@@ -5,18 +5,20 @@ import type { Case, CaseResult, Scenario } from '../harness/scenario.ts';
 import type { Table } from '../harness/table.ts';
 import { warmUp } from '../harness/warm-up.ts';
 import { type BatchContestant, CONCURRENCY } from './contestant.ts';
-import { hasPrograms } from './servers.ts';
+import { hasPostgres, hasPrograms } from './servers.ts';
 
 interface BatchCase extends Case {
   readonly count: number;
 }
 
 const OURS = 'volley';
+const OURS_ON_POSTGRES = 'volley on PostgreSQL';
 const IN_MEMORY = 'volley without a store';
 const BULLMQ = 'BullMQ on Redis';
 const PG_BOSS = 'pg-boss on PostgreSQL';
 const CONTESTANTS: Readonly<Record<string, () => Promise<{ readonly contestant: BatchContestant }>>> = {
   [OURS]: () => import('./volley.ts'),
+  [OURS_ON_POSTGRES]: () => import('./volley-postgres.ts'),
   [IN_MEMORY]: () => import('./volley-memory.ts'),
   [BULLMQ]: () => import('./bullmq.ts'),
   [PG_BOSS]: () => import('./pg-boss.ts'),
@@ -26,7 +28,7 @@ const WARM_UP = 500;
 /** Contestants whose server is not installed here. */
 const missing = [
   ...(hasPrograms('redis-server') ? [] : [BULLMQ]),
-  ...(hasPrograms('initdb', 'postgres') ? [] : [PG_BOSS]),
+  ...(hasPostgres() ? [] : [OURS_ON_POSTGRES, PG_BOSS]),
 ];
 
 export const batch: Scenario<BatchCase> = {
@@ -74,16 +76,24 @@ function tableOf({ work, figure }: CaseResult<BatchCase>): Table {
 }
 
 function goalsOf(results: readonly CaseResult<BatchCase>[]): Goal[] {
-  const against = (name: string) =>
+  const against = (name: string, ours = OURS) =>
     results.map(({ work, figure }) => ({
-      figure: figure(name, 'ms').median / figure(OURS, 'ms').median,
+      figure: figure(name, 'ms').median / figure(ours, 'ms').median,
       where: work.label,
     }));
   const goals: Goal[] = [];
   if (!missing.includes(BULLMQ))
     goals.push(atLeast('Durable batch: ≥ 5 × BullMQ on Redis', 5, ' ×', against(BULLMQ)));
   if (!missing.includes(PG_BOSS))
-    goals.push(atLeast('Durable batch: ≥ 10 × pg-boss on PostgreSQL', 10, ' ×', against(PG_BOSS)));
+    goals.push(
+      atLeast('Durable batch: ≥ 10 × pg-boss on PostgreSQL', 10, ' ×', against(PG_BOSS)),
+      atLeast(
+        'Durable batch on PostgreSQL: ≥ 5 × pg-boss on the same server',
+        5,
+        ' ×',
+        against(PG_BOSS, OURS_ON_POSTGRES),
+      ),
+    );
   goals.push(atLeast('Durable batch: ≥ 0.3 × the same calls without a store', 0.3, ' ×', against(IN_MEMORY)));
   return goals;
 }

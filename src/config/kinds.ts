@@ -116,11 +116,22 @@ export function text({ does, default: value }: About<string>): Setting<string> {
 /** A string without a default. */
 export function optionalText(
   does: string,
-  { defaultText = 'none', max = 4096 } = {},
+  {
+    defaultText = 'none',
+    max = 4096,
+    rule = () => undefined,
+  }: { readonly defaultText?: string; readonly max?: number; readonly rule?: Rule } = {},
 ): Setting<string | undefined> {
   return {
     default: undefined,
-    schema: ({ z }) => z.string().min(1).max(max).optional().meta({ description: does, defaultText }),
+    schema: (libraries) =>
+      libraries.z
+        .string()
+        .min(1)
+        .max(max)
+        .superRefine(refineBy(rule, libraries))
+        .optional()
+        .meta({ description: does, defaultText }),
   };
 }
 

@@ -2,7 +2,7 @@ import { lstatSync, type Stats, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { VolleyError } from '../core/errors.ts';
 import type { AssembledSettings } from './assemble.ts';
-import { toConfig, type VolleyConfig } from './config.ts';
+import { type StoreSettings, toConfig, type VolleyConfig } from './config.ts';
 import { configError } from './problems.ts';
 import { DEFAULTS, type Settings } from './schema.ts';
 import type { TrustQuestion } from './trust.ts';
@@ -102,17 +102,19 @@ export async function inspectConfig(options: LoadOptions = {}): Promise<TrustQue
  * The location of the store, for read-only commands. Skips the rest of the configuration, which would take longer than
  * the whole command.
  */
-export async function loadStoreFile(options: LoadOptions = {}): Promise<string> {
+export async function loadStorePlace(
+  options: LoadOptions = {},
+): Promise<Pick<StoreSettings, 'file' | 'url'>> {
   const { file, folder, env } = placeOf(options);
   if (file !== undefined && !mentionsVolley(env)) {
     const { storeOfFile } = await import('./source.ts');
     const found = await storeOfFile(file);
     if (found !== undefined && (await isStoreOfFolder(found, folder))) {
       await requireOwnStore(found, folder);
-      return resolve(folder, found);
+      return { file: resolve(folder, found), url: undefined };
     }
   }
-  return (await loadConfig(options)).config.store.file;
+  return (await loadConfig(options)).config.store;
 }
 
 /** Another location needs approval. */

@@ -441,11 +441,24 @@ const secretsSection = table(
   },
 );
 
+/** The file is read by many, and the address is shown. */
+function storeUrlProblem(address: string): string | undefined {
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  if (url === undefined || !/^postgres(ql)?:$/.test(url.protocol))
+    return 'must have the form "postgres://user@host:5432/database"';
+  const hasPassword = url.password !== '' || url.searchParams.has('password');
+  return hasPassword ? 'must not contain a password: use PGPASSWORD or ~/.pgpass' : undefined;
+}
+
 const storeSection = table('Where batches and their results are stored.', {
   file: text({
     does: 'The SQLite database file, relative to the folder of `volley.toml`. It is created when the first task is added.',
     default: '.volley/volley.db',
   }),
+  url: optionalText(
+    'A PostgreSQL database to use instead of the file, such as `postgres://user@host:5432/database?sslmode=verify-full`; see docs/store.md. The password comes from `PGPASSWORD` or `~/.pgpass`.',
+    { defaultText: 'none: batches are in the file', rule: storeUrlProblem },
+  ),
   log_mb: wholeNumber({
     does: 'The size of what all tasks printed and logged together. Beyond it, the oldest output is dropped.',
     default: 256,

@@ -1,21 +1,8 @@
 import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite';
-import type { FailureReason } from '../core/failure.ts';
+import { type AttemptData, attemptRecords, MAX_LISTED } from './reading.ts';
 import type { AttemptRecord, FailedAttempt } from './records.ts';
-import {
-  CANCELLED,
-  FAILED,
-  fromStored,
-  fromStoredOrNull,
-  RUNNING,
-  STATUSES,
-  type StoredText,
-  seqInKey,
-  spanBetween,
-  toStored,
-} from './rows.ts';
+import { CANCELLED, FAILED, RUNNING, toStored } from './rows.ts';
 
-/** The most attempts of one task that are listed, newest first. */
-const MAX_LISTED = 100;
 const COLUMNS =
   '(key, attempt, started_at, ended_at, status, reason, message, retry_at, duration_ms, worker)';
 
@@ -62,19 +49,6 @@ export class AttemptWrites {
   }
 }
 
-interface AttemptData {
-  readonly key: number;
-  readonly id: StoredText;
-  readonly attempt: number;
-  readonly started_at: number | null;
-  readonly ended_at: number | null;
-  readonly duration_ms: number | null;
-  readonly status: number;
-  readonly reason: FailureReason | null;
-  readonly message: StoredText | null;
-  readonly worker: string | null;
-}
-
 /** Reads the attempts of tasks, the last ones included. */
 export class AttemptReader {
   private readonly last: StatementSyncInstance;
@@ -104,31 +78,6 @@ export class AttemptReader {
     const lastKey = tasks.at(-1)?.key;
     if (lastKey === undefined) return { attempts: [], lastKey };
     const rows = this.earlier.all(after, lastKey) as AttemptData[];
-    const known = new Set(rows.map(({ key, attempt }) => `${key} ${attempt}`));
-    for (const task of tasks)
-      if (isAttempt(task) && !known.has(`${task.key} ${task.attempt}`)) rows.push(task);
-    rows.sort((a, b) => a.key - b.key || a.attempt - b.attempt);
-    return { attempts: rows.map(attemptRecord), lastKey };
+    return { attempts: attemptRecords(tasks, rows), lastKey };
   }
-}
-
-/** Whether the row describes an attempt: not for a task that is open or was skipped. */
-function isAttempt({ attempt, status }: AttemptData): boolean {
-  return attempt > 0 && STATUSES[status] !== 'open' && STATUSES[status] !== 'skipped';
-}
-
-function attemptRecord(row: AttemptData): AttemptRecord {
-  const status = STATUSES[row.status] as 'running' | 'completed' | 'failed' | 'cancelled';
-  return {
-    seq: seqInKey(row.key),
-    id: fromStored(row.id),
-    attempt: row.attempt,
-    startedAt: row.started_at ?? row.ended_at ?? 0,
-    endedAt: row.ended_at ?? undefined,
-    durationMs: row.duration_ms ?? spanBetween(row.started_at, row.ended_at),
-    outcome: row.reason === 'crashed' ? 'crashed' : status,
-    reason: row.reason ?? undefined,
-    message: fromStoredOrNull(row.message),
-    ...(row.worker !== null && { worker: row.worker }),
-  };
 }

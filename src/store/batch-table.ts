@@ -1,5 +1,5 @@
 import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite';
-import { VolleyError } from '../core/errors.ts';
+import { unknownBatch } from './refusals.ts';
 import { keyOf, lastKeyOf, OPEN, STATUSES, toStored } from './rows.ts';
 
 interface BatchRow {
@@ -25,6 +25,7 @@ export class BatchTable {
   private readonly recountCached: StatementSyncInstance;
   private readonly start: StatementSyncInstance;
   private readonly end: StatementSyncInstance;
+  private readonly epoch: StatementSyncInstance;
   private readonly open: StatementSyncInstance;
   private readonly remove: StatementSyncInstance;
 
@@ -42,6 +43,7 @@ export class BatchTable {
       'UPDATE batches SET started_at = ?, ended_at = NULL, options = ? WHERE id = ?',
     );
     this.end = writer.prepare('UPDATE batches SET ended_at = ? WHERE id = ?');
+    this.epoch = writer.prepare('UPDATE batches SET epoch = epoch + 1 WHERE id = ? RETURNING epoch');
     this.open = writer.prepare(
       `SELECT 1 FROM states WHERE status = ${OPEN} AND parent IS NULL AND key BETWEEN ? AND ? LIMIT 1`,
     );
@@ -57,7 +59,7 @@ export class BatchTable {
   existing(name: string): BatchRow {
     const row = this.find(name);
     if (row !== undefined) return row;
-    throw new VolleyError('UNKNOWN_BATCH', `There is no batch ${JSON.stringify(name)}.`, { batch: name });
+    throw unknownBatch(name);
   }
 
   /** The number of a batch, looked up once per transaction; 0 if there is none. */
@@ -81,6 +83,11 @@ export class BatchTable {
 
   ended(id: number, at: number): void {
     this.end.run(Math.trunc(at), id);
+  }
+
+  /** The number of the lease that is being taken. */
+  nextEpoch(id: number): number {
+    return (this.epoch.get(id) as { epoch: number }).epoch;
   }
 
   /** Items are left out: an open item has an open or running group. */

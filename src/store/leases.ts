@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite';
-import { VolleyError } from '../core/errors.ts';
-import { shellQuote } from '../core/shell-quote.ts';
 import type { BatchTable } from './batch-table.ts';
 import { livesAsSeenBy, type ProcessIdentity, steadyMs } from './process-identity.ts';
 import type { LeaseHolder } from './records.ts';
+import { batchHeld, leaseLost } from './refusals.ts';
 import { fromStored, type StoredText, toStored } from './rows.ts';
 import type { Lease } from './store.ts';
 
@@ -12,6 +11,7 @@ import type { Lease } from './store.ts';
 interface Held {
   readonly batch: string;
   readonly batchId: number;
+  readonly epoch: number;
   readonly token: string;
   /** When the previous holder was last heard of, if it did not release the batch. */
   readonly lostSeenAt: number | undefined;
@@ -56,13 +56,14 @@ export class Leases {
   claim(batch: string): Held {
     const { id: batchId } = this.batches.existing(batch);
     const holder = this.table.holderOf(batchId);
-    if (holder !== undefined) throw heldError(batch, holder);
+    if (holder !== undefined) throw batchHeld(batch, holder);
     const token = randomUUID();
     const lostSeenAt = this.table.lastSeen(batchId);
+    const epoch = this.batches.nextEpoch(batchId);
     const at = this.now();
     const { pid, host, boot, namespace = null, start = null } = this.self;
     this.insert.run(batchId, token, pid, toStored(host), boot, namespace, start, at, at, steadyMs());
-    return { batch, batchId, token, lostSeenAt, controller: new AbortController() };
+    return { batch, batchId, epoch, token, lostSeenAt, controller: new AbortController() };
   }
 
   /** `write` runs a function in a transaction. */
@@ -71,6 +72,7 @@ export class Leases {
     this.lost.delete(held.batch);
     return {
       batch: held.batch,
+      epoch: held.epoch,
       lost: held.controller.signal,
       release: () => write(() => this.release(held)),
       end: (at, leavesOpen) => write(() => this.end(held, at, leavesOpen)),
@@ -111,13 +113,13 @@ export class Leases {
       if (this.isHeld(held.batchId, held.token)) continue;
       this.held.delete(held.batchId);
       this.lost.add(held.batch);
-      held.controller.abort(lostError(held.batch));
+      held.controller.abort(leaseLost(held.batch));
     }
   }
 
   /** Throws if this store ran the batch and another took it over. */
   checkNotLost(batch: string): void {
-    if (this.lost.has(batch)) throw lostError(batch);
+    if (this.lost.has(batch)) throw leaseLost(batch);
   }
 
   /** Whether this store runs the batch. */
@@ -129,7 +131,7 @@ export class Leases {
   checkNotHeldByOthers(batch: string, batchId: number): void {
     if (this.isOwn(batchId)) return;
     const holder = this.table.holderOf(batchId);
-    if (holder !== undefined) throw heldError(batch, holder);
+    if (holder !== undefined) throw batchHeld(batch, holder);
   }
 
   /** Whether a live process other than this store runs the batch. */
@@ -150,14 +152,6 @@ export class Leases {
     this.removeAny.run(batchId);
     return seenAt;
   }
-}
-
-function lostError(batch: string): VolleyError {
-  return new VolleyError(
-    'BATCH_HELD',
-    `The batch ${JSON.stringify(batch)} was taken over by another process because this one did not renew its lease in time.`,
-    { batch },
-  );
 }
 
 /** A holder that cannot be seen from here counts as dead after this much silence. */
@@ -218,14 +212,4 @@ export class LeaseTable {
       row.boot === this.self.boot ? steadyMs() - row.beat : Math.abs(this.now() - row.seen_at);
     return silenceMs >= 0 && silenceMs < SILENCE_MS;
   }
-}
-
-function heldError(batch: string, holder: LeaseHolder): VolleyError {
-  const { pid, host, since } = holder;
-  return new VolleyError(
-    'BATCH_HELD',
-    `The batch ${JSON.stringify(batch)} is being run by process ${pid} on ${host}, since ${new Date(since).toISOString()}. ` +
-      `Follow it with volley watch --batch ${shellQuote(batch)}, wait for it to end, or stop it. Other batches can run meanwhile.`,
-    { batch, holder },
-  );
 }

@@ -226,6 +226,9 @@ const WORKERS = `
   ALTER TABLE store.attempts ADD COLUMN worker TEXT;
 `;
 
+/** How often a batch was leased. */
+const EPOCHS = 'ALTER TABLE store.batches ADD COLUMN epoch INTEGER NOT NULL DEFAULT 0';
+
 export const MIGRATIONS: readonly Migration[] = [
   { version: 1, sql: FIRST },
   { version: 2, sql: REQUESTS },
@@ -241,6 +244,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 12, sql: SPENDING },
   { version: 13, sql: OUTPUT },
   { version: 14, sql: WORKERS },
+  { version: 15, sql: EPOCHS },
 ];
 
 /** Marks a SQLite file as ours ("Voly"), so that no other database is ever written to. */

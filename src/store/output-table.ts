@@ -1,15 +1,14 @@
 import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite';
-import { type KeptOutput, OUTPUT_STREAMS, type OutputChunk, type OutputLine } from './records.ts';
+import { encodedLine, linesFrom } from './reading.ts';
+import type { KeptOutput, OutputChunk } from './records.ts';
 import type { OutputPage } from './store.ts';
 import type { Steps } from './write-queue.ts';
 
 /** A chunk grows up to this size, so that a task that prints a little now and then has few of them. */
-const CHUNK_BYTES = 64 * 1024;
+export const CHUNK_BYTES = 64 * 1024;
 /** What a row takes beside its text. */
-const ROW_BYTES = 64;
+export const ROW_BYTES = 64;
 const ROWS_PER_STEP = 100;
-/** The base of the times in a line. */
-const RADIX = 36;
 
 interface ChunkRow {
   readonly id: number;
@@ -69,7 +68,7 @@ export class OutputTable {
   }
 
   add(key: number, { attempt, firstLine, lines }: OutputChunk, maxTaskBytes: number): void {
-    const body = lines.map(encoded).join('');
+    const body = lines.map(encodedLine).join('');
     const bytes = Buffer.byteLength(body);
     const last = this.last.get(key, attempt) as ChunkRow | undefined;
     const follows = last !== undefined && last.first + last.lines === firstLine;
@@ -103,10 +102,7 @@ export class OutputTable {
 
   read(key: number, attempt: number, fromLine: number): OutputPage | undefined {
     const row = this.chunk.get(key, attempt, fromLine) as { first: number; body: string } | undefined;
-    if (row === undefined) return undefined;
-    const firstLine = Math.max(row.first, fromLine);
-    const lines = row.body.split('\n').slice(firstLine - row.first, -1);
-    return { firstLine, lines: lines.map(decoded) };
+    return row && linesFrom(row, fromLine);
   }
 
   /** Removes rows, the first ones first, until enough bytes are gone. Returns their number. */
@@ -119,17 +115,4 @@ export class OutputTable {
     }
     return dropped;
   }
-}
-
-function encoded({ at, stream, text }: OutputLine): string {
-  return `${OUTPUT_STREAMS.indexOf(stream)}${Math.trunc(at).toString(RADIX)} ${text}\n`;
-}
-
-function decoded(line: string): OutputLine {
-  const space = line.indexOf(' ');
-  return {
-    at: Number.parseInt(line.slice(1, space), RADIX),
-    stream: OUTPUT_STREAMS[Number(line[0])] ?? 'log',
-    text: line.slice(space + 1),
-  };
 }

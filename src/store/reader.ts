@@ -3,6 +3,20 @@ import { checkNumber } from '../core/numbers.ts';
 import { AttemptReader } from './attempt-table.ts';
 import { LeaseTable } from './leases.ts';
 import type { ProcessIdentity } from './process-identity.ts';
+import {
+  bitsOf,
+  charactersIn,
+  checkQuery,
+  MAX_USAGES,
+  type OutlineRow,
+  outline,
+  partsOf,
+  type ResultData,
+  type SummaryData,
+  shortResult,
+  TASKS_PER_SCAN,
+  taskSummary,
+} from './reading.ts';
 import type {
   AttemptRecord,
   BatchRecord,
@@ -26,7 +40,7 @@ import {
   OPEN,
   type OpenTaskRow,
   openTaskRecord,
-  parsedOptions,
+  PART_BYTES,
   RUNNING,
   STATUSES,
   type StoredText,
@@ -49,7 +63,6 @@ import type {
   TaskQuery,
   TaskSummary,
 } from './store.ts';
-import { PART_BYTES } from './task-table.ts';
 
 /** Failed attempts since the task was last opened. */
 const EARLIER_MS = `CASE WHEN s.failures > 0 THEN (
@@ -67,18 +80,12 @@ const TASKS = `
   LEFT JOIN attempts a ON a.key = s.key AND a.attempt = CASE s.status WHEN ${RUNNING} THEN s.attempts END
   LEFT JOIN usage u ON u.key = CASE s.status WHEN ${COMPLETED} THEN s.key END
   LEFT JOIN spending p ON p.key = s.key`;
-/** The most measured tasks that are read to learn from, latest batches first. */
-const MAX_USAGES = 2000;
 const PAGE = 's.key > ? AND s.key <= ? AND (s.parent IS NULL OR ?) ORDER BY s.key LIMIT ?';
 const PAGE_BACKWARDS = PAGE.replace('s.key LIMIT', 's.key DESC LIMIT');
 const OPEN_TASKS = `
   SELECT t.key, t.id, t.name, t.function, t.params, t.options, t.added_at, s.attempts, s.failures
   FROM states s CROSS JOIN tasks t ON t.key = s.key WHERE s.status = ${OPEN}`;
 const ITEMS = 's.parent = ? AND s.key > ? ORDER BY s.key LIMIT ?';
-/** The most tasks scanned for the slowest ones at once: some milliseconds. */
-const TASKS_PER_SCAN = 10_000;
-/** The most continuation bytes of a UTF-8 character. */
-const MAX_CONTINUATIONS = 3;
 
 /** Reads committed data. */
 export class Reader {
@@ -431,13 +438,11 @@ export class Reader {
     const end = Math.min(row.result_bytes, offset + length);
     if (offset >= end) return '';
     if (offset === 0 && end === row.result_bytes) return this.wholeResult(row);
-    return this.readRange(row, fromStored(row.preview), offset, end);
+    return this.readRange(row, offset, end);
   }
 
   private wholeResult(row: ResultData): string {
-    const preview = fromStored(row.preview);
-    const isShort = Buffer.byteLength(preview) === row.result_bytes;
-    return isShort ? preview : this.readRange(row, preview, 0, row.result_bytes);
+    return shortResult(row) ?? this.readRange(row, 0, row.result_bytes);
   }
 
   resultBytes(batch: string, id: string, { offset, length }: ResultRange): Buffer | undefined {
@@ -484,17 +489,12 @@ export class Reader {
     return (this.dataVersion.get() as { data_version: number }).data_version;
   }
 
-  /** A character belongs to the range in which it starts, so that adjacent ranges form the whole. */
-  private readRange(row: ResultData, preview: string, offset: number, end: number): string {
-    const isShort = Buffer.byteLength(preview) === row.result_bytes;
-    const first = isShort ? 0 : Math.floor(offset / PART_BYTES);
-    const last = Math.floor((end + MAX_CONTINUATIONS) / PART_BYTES);
-    const bytes = isShort ? Buffer.from(preview) : this.readParts(row.key, first, last);
-    let from = offset - first * PART_BYTES;
-    let to = end - first * PART_BYTES;
-    while (isContinuation(bytes[from])) from++;
-    while (isContinuation(bytes[to])) to++;
-    return bytes.toString('utf8', from, to);
+  private readRange(row: ResultData, offset: number, end: number): string {
+    const short = shortResult(row);
+    if (short !== undefined) return charactersIn(Buffer.from(short), offset, end);
+    const { first, last } = partsOf(offset, end);
+    const before = first * PART_BYTES;
+    return charactersIn(this.readParts(row.key, first, last), offset - before, end - before);
   }
 
   private readParts(key: number, first: number, last: number): Buffer {
@@ -521,61 +521,5 @@ export class Reader {
   }
 }
 
-/** Whether a UTF-8 byte continues a character. */
-function isContinuation(byte: number | undefined): boolean {
-  return byte !== undefined && (byte & 0b1100_0000) === 0b1000_0000;
-}
-
-function checkQuery({ afterSeq, beforeSeq, limit }: TaskQuery): void {
-  checkNumber('limit', limit, { min: 0, integer: true });
-  if (afterSeq !== undefined) checkNumber('afterSeq', afterSeq, { min: 0, max: MAX_SEQ, integer: true });
-  if (beforeSeq !== undefined)
-    checkNumber('beforeSeq', beforeSeq, { min: 1, max: MAX_SEQ + 1, integer: true });
-}
-
-/** A set of statuses as a number. */
-function bitsOf(statuses: readonly TaskStatus[]): number {
-  return statuses.reduce((bits, status) => bits | (1 << statusNumber(status)), 0);
-}
-
-function taskSummary(id: string, row: SummaryData): TaskSummary {
-  const { key, function: tool, status, attempts, cause, parent } = row;
-  return {
-    id,
-    seq: seqInKey(key),
-    function: fromStored(tool),
-    status: STATUSES[status]!,
-    attempts,
-    cause: cause === null ? undefined : fromStored(cause),
-    groupSeq: parent === null ? undefined : seqInKey(parent),
-  };
-}
-
-interface SummaryData {
-  readonly key: number;
-  readonly function: StoredText;
-  readonly status: number;
-  readonly attempts: number;
-  readonly cause: StoredText | null;
-  readonly parent: number | null;
-}
-
-type OutlineRow = [key: number, id: StoredText, tool: StoredText, options: StoredText | null];
-
-function outline([key, id, tool, options]: OutlineRow): TaskOutline {
-  return {
-    seq: seqInKey(key),
-    id: fromStored(id),
-    function: fromStored(tool),
-    options: parsedOptions(options),
-  };
-}
-
 /** As an array: objects take twice as long. */
 type ItemRow = [key: number, status: number, resultBytes: number | null, preview: StoredText | null];
-
-interface ResultData {
-  readonly key: number;
-  readonly result_bytes: number;
-  readonly preview: StoredText;
-}

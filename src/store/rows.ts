@@ -83,6 +83,11 @@ export function fromStoredOrNull(stored: StoredText | null): string | undefined 
   return stored === null ? undefined : fromStored(stored);
 }
 
+/** The part of a result that is stored with its task. A result that is not longer is stored only there. */
+export const PREVIEW_LENGTH = 200;
+/** Longer results are stored in chunks of this many bytes, so that a range can be read without the rest. */
+export const PART_BYTES = 64 * 1024;
+
 /** A view of the same bytes, not a copy. */
 export function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

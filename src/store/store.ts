@@ -65,6 +65,8 @@ export interface ResultRange {
 /** The exclusive right of a process to run a batch. It is renewed automatically until it is released. */
 export interface Lease {
   readonly batch: string;
+  /** Grows each time the batch is leased. A holder's writes are refused once a later one exists. */
+  readonly epoch: number;
   /** Aborted when the lease is lost: this process slept too long, and another took the batch over. */
   readonly lost: AbortSignal;
   /** Releases the lease. */

@@ -1,5 +1,4 @@
 import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite';
-import { VolleyError } from '../core/errors.ts';
 import type { AttemptWrites } from './attempt-table.ts';
 import type { BatchTable } from './batch-table.ts';
 import type { Leases } from './leases.ts';
@@ -12,6 +11,7 @@ import {
   type TaskOptions,
   type TaskStatus,
 } from './records.ts';
+import { crashedAt, crashedEnd, duplicateId, notReopened, unknownNumber } from './refusals.ts';
 import {
   CANCELLED,
   COMPLETED,
@@ -177,13 +177,7 @@ export class TaskChanges {
     let total = 0;
     for (const id of ids) {
       const row = this.find(batchId, id);
-      if (row === undefined) {
-        throw new VolleyError(
-          'UNKNOWN_TASK',
-          `The batch ${JSON.stringify(batch)} has no task ${JSON.stringify(id)}. Nothing was changed.`,
-          { batch, id },
-        );
-      }
+      if (row === undefined) throw notReopened.unknown(batch, id);
       if (!REOPENED.includes(row.status)) continue;
       total += this.reopenGroupOf(batch, batchId, id, row);
       this.retryOne(batchId, row.key, row.status);
@@ -198,20 +192,8 @@ export class TaskChanges {
   private reopenGroupOf(batch: string, batchId: number, id: string, { parent }: StateRow): 0 | 1 {
     const group = parent === null ? undefined : (this.groupOf.get(parent) as StateRow | undefined);
     if (group === undefined || group.status === OPEN) return 0;
-    if (group.status === RUNNING) {
-      throw new VolleyError(
-        'INVALID_REQUEST',
-        `${JSON.stringify(id)} belongs to a group that is still running. Retry it when the group has ended. Nothing was changed.`,
-        { batch, id },
-      );
-    }
-    if (this.optionsOf(group.key).program !== undefined) {
-      throw new VolleyError(
-        'INVALID_REQUEST',
-        `${JSON.stringify(id)} is a call of a program, which can only be retried as a whole. Nothing was changed.`,
-        { batch, id },
-      );
-    }
+    if (group.status === RUNNING) throw notReopened.groupRuns(batch, id);
+    if (this.optionsOf(group.key).program !== undefined) throw notReopened.isCall(batch, id);
     this.forgive.run(group.key);
     this.reopenOne(batchId, group.key, group.status);
     return 1;
@@ -405,10 +387,7 @@ export class TaskAdding {
   private groupKey(batch: string, batchId: number, seq: number): number {
     const key = keyOf(batchId, seq);
     if (this.known.get(key) !== undefined) return key;
-    throw new VolleyError('UNKNOWN_TASK', `The batch ${JSON.stringify(batch)} has no task number ${seq}.`, {
-      batch,
-      seq,
-    });
+    throw unknownNumber(batch, seq);
   }
 
   private addSome(
@@ -440,11 +419,7 @@ export class TaskAdding {
       this.insertOne.run(...values);
     } catch (error) {
       if (!isConstraint(error)) throw error;
-      throw new VolleyError(
-        'DUPLICATE_ID',
-        `The batch ${JSON.stringify(batch)} already has a task ${JSON.stringify(task.id)}, or the id is given twice. Nothing was added.`,
-        { batch, id: task.id },
-      );
+      throw duplicateId(batch, task.id);
     }
   }
 }
@@ -519,7 +494,7 @@ export class Recoverer {
           const name = fromStored(task.function);
           const mayRunAgain = task.waits === 1 || isIdempotent(name) || isGroup(parsedOptions(task.options));
           if (mayRunAgain) this.changes.reopenOne(row.id, task.key, RUNNING);
-          else this.markCrashed(row.id, task, name, endOf(task, lastSeenAt, at));
+          else this.markCrashed(row.id, task, name, crashedAt(task.attempt_at, lastSeenAt, at));
           (mayRunAgain ? reopened : crashed).push({ batch, id: fromStored(task.id) });
         }
         yield;
@@ -533,21 +508,9 @@ export class Recoverer {
   }
 
   private markCrashed(batchId: number, { key }: RunningRow, name: string, at: number): void {
-    const end = {
-      status: 'failed',
-      reason: 'crashed',
-      message:
-        `The process that ran it died midway, and ${name} is not declared idempotent, so it was not ` +
-        'run again. Check what it has already done, then retry it.',
-    } as const;
     this.fail.run(key);
-    this.tasks.writeEnd(key, end, at);
+    this.tasks.writeEnd(key, crashedEnd(name), at);
     this.batches.changeCount(batchId, RUNNING, -1);
     this.batches.changeCount(batchId, FAILED, 1);
   }
-}
-
-/** Approximately when it ended, since recovery may run much later. The clock may have been set meanwhile. */
-function endOf({ attempt_at }: RunningRow, lastSeenAt: number, now: number): number {
-  return Math.trunc(Math.min(Math.max(attempt_at ?? 0, lastSeenAt), now));
 }

@@ -3,11 +3,14 @@ import { VolleyError } from '../core/errors.ts';
 import type { Spending } from '../runners/runner.ts';
 import type { BatchTable } from './batch-table.ts';
 import type { Completion, StoredBlob, StoredUsage, TaskEnd } from './records.ts';
+import { settled, unknownNumber } from './refusals.ts';
 import {
   beginningOf,
   COMPLETED,
   keyOf,
   OPEN,
+  PART_BYTES,
+  PREVIEW_LENGTH,
   RUNNING,
   seqInKey,
   statusNumber,
@@ -167,26 +170,10 @@ export class TaskTable {
 
   /** Throws the reason why nothing was changed: the task does not exist or has ended. */
   private refuse(batch: string, seq: number, key: number): never {
-    const details = { batch, seq };
-    if (this.status.get(key) === undefined) {
-      throw new VolleyError(
-        'UNKNOWN_TASK',
-        `The batch ${JSON.stringify(batch)} has no task number ${seq}.`,
-        details,
-      );
-    }
-    throw new VolleyError(
-      'TASK_SETTLED',
-      `Task number ${seq} of the batch ${JSON.stringify(batch)} has already ended.`,
-      details,
-    );
+    throw this.status.get(key) === undefined ? unknownNumber(batch, seq) : settled(batch, seq);
   }
 }
 
-/** The part of a result that is stored with its task. A result that is not longer is stored only there. */
-const PREVIEW_LENGTH = 200;
-/** Longer results are stored in chunks of this many bytes, so that a range can be read without the rest. */
-export const PART_BYTES = 64 * 1024;
 /** The number of ends per statement: calling SQLite costs more than writing a row. */
 const ROWS = 16;
 const ROW = '(?, ?, ?, ?, ?)';

@@ -160,7 +160,11 @@ describe.concurrent('a partition', () => {
     const { tool, runs, stopped, finish } = heldTool(false);
     const ofCoordinator = await network();
     await cluster.worker('a', [tool]);
-    const { calls } = await cluster.coordinator([tool], { times: SHORT }, { settings: ofCoordinator.settings });
+    const { calls } = await cluster.coordinator(
+      [tool],
+      { times: SHORT },
+      { settings: ofCoordinator.settings },
+    );
     const results = calls.executeParallel(list(4));
     await vi.waitFor(() => expect(runs.length).toBe(4), PATIENT);
     ofCoordinator.network.cut();

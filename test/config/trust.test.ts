@@ -3,7 +3,7 @@ import { appendFileSync, mkdirSync, rmSync, symlinkSync, utimesSync, writeFileSy
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { defaultConfig, type VolleyConfig } from '../../src/config/config.ts';
-import { inspectConfig, loadConfig, loadStoreFile } from '../../src/config/load.ts';
+import { inspectConfig, loadConfig, loadStorePlace } from '../../src/config/load.ts';
 import { filesInQuestion, requireUnchanged, trustKey } from '../../src/config/trust.ts';
 import { TrustStore } from '../../src/config/trust-store.ts';
 import { codeOf, thrownBy } from '../engine/support/errors.ts';
@@ -91,9 +91,9 @@ describe('a folder that is not trusted', () => {
   it('does not move the store of who only looks at it', async () => {
     const folder = folderWith({ 'volley.toml': '[store]\nfile = "../elsewhere.db"\n' });
     const { env, approve } = userOf(folder);
-    expect(await loadStoreFile({ cwd: folder, env })).toBe(join(folder, '.volley/volley.db'));
+    expect((await loadStorePlace({ cwd: folder, env })).file).toBe(join(folder, '.volley/volley.db'));
     await approve();
-    expect(await loadStoreFile({ cwd: folder, env })).toBe(join(dirname(folder), 'elsewhere.db'));
+    expect((await loadStorePlace({ cwd: folder, env })).file).toBe(join(dirname(folder), 'elsewhere.db'));
   });
 
   it('holds wholly for whoever vouches for it', async () => {

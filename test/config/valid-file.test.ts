@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { parse } from 'smol-toml';
 import { describe, expect, it } from 'vitest';
-import { loadConfig, loadStoreFile } from '../../src/config/load.ts';
+import { loadConfig, loadStorePlace } from '../../src/config/load.ts';
 import { SECTIONS } from '../../src/config/schema.ts';
 import { settingsOfValidFile } from '../../src/config/valid-file.ts';
 import { configSchema } from '../../src/config/zod-schema.ts';
@@ -43,7 +43,9 @@ describe('the place of the store', () => {
     ['is what the environment says', '[store]\nfile = "here/v.db"', { VOLLEY_STORE_FILE: '/there/v.db' }],
   ])('%s, also for who looks at nothing else', async (_, text, env) => {
     const cwd = folderWith(text === undefined ? {} : { 'volley.toml': text });
-    expect(await loadStoreFile({ cwd, env })).toBe((await loadConfig({ cwd, env })).config.store.file);
+    expect((await loadStorePlace({ cwd, env })).file).toBe(
+      (await loadConfig({ cwd, env })).config.store.file,
+    );
   });
 
   it.each([
@@ -55,11 +57,11 @@ describe('the place of the store', () => {
     ['[store', 'not valid TOML'],
   ])('is not guessed: %s', async (text, words) => {
     const cwd = folderWith({ 'volley.toml': text });
-    await expect(loadStoreFile({ cwd, env: {} })).rejects.toThrow(words);
+    await expect(loadStorePlace({ cwd, env: {} })).rejects.toThrow(words);
   });
 
   it('is found though another section is wrong', async () => {
     const cwd = folderWith({ 'volley.toml': '[store]\nfile = "v.db"\n[limits]\nmax_concurrency = -1' });
-    expect(await loadStoreFile({ cwd, env: {} })).toBe(join(cwd, 'v.db'));
+    expect((await loadStorePlace({ cwd, env: {} })).file).toBe(join(cwd, 'v.db'));
   });
 });

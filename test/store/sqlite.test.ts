@@ -1,4 +1,4 @@
 import { storeConformance } from './conformance.ts';
 import { newFile, opened } from './support/store.ts';
 
-storeConformance('a store in an SQLite file', { newPlace: newFile, open: opened });
+storeConformance('a store in an SQLite file', { newPlace: newFile, open: opened, isLocal: true });

@@ -22,6 +22,8 @@ export const doctorCommand = defineCommand<CommonOptions>({
     const servers = loaded.config === undefined ? [] : await remoteServers(loaded.config, io);
     const cluster =
       loaded.config?.cluster.url === undefined ? undefined : await clusterState(loaded.config, io);
+    const store =
+      loaded.config?.store.url === undefined ? undefined : await storeState(loaded.config.store.url);
     const open = openAttacks(loaded.config?.processes.sandbox ?? 'auto', layers);
     const status = error === undefined ? EXIT.ok : EXIT.usage;
     if (json) {
@@ -34,6 +36,7 @@ export const doctorCommand = defineCommand<CommonOptions>({
         open_attacks: open,
         ...(servers.length > 0 && { mcp_servers: servers }),
         ...(cluster !== undefined && { cluster }),
+        ...(store !== undefined && { store }),
       };
       const fault = error && {
         code: error.code,
@@ -81,6 +84,12 @@ export const doctorCommand = defineCommand<CommonOptions>({
         );
       for (const warning of warnings) line(yellow('–'), 'cluster', warning);
     }
+    if (store !== undefined) {
+      const { problem, server, warnings } = store;
+      if (problem !== undefined) line(red('✗'), 'store', problem);
+      else line(green('✓'), 'store', server);
+      for (const warning of warnings) line(yellow('–'), 'store', warning);
+    }
     for (const { name, active, detail, remedy } of layers) {
       line(active ? green('✓') : yellow('–'), name, detail);
       if (remedy !== undefined) io.stdout.writeStyled(dim(`${' '.repeat(17)}${remedy}\n`));
@@ -94,6 +103,23 @@ export const doctorCommand = defineCommand<CommonOptions>({
 function capacities({ limits: { limits, resources } }: VolleyConfig): Record<string, number> {
   const builtIn = RESOURCE_TABLE.map(({ name, configKey }) => [configKey, limits[name]]);
   return { ...Object.fromEntries(builtIn), ...resources };
+}
+
+interface StoreState {
+  readonly problem: string | undefined;
+  /** The server and where it is. */
+  readonly server: string;
+  readonly warnings: readonly string[];
+}
+
+/** Whether the PostgreSQL server of the store can be used. */
+async function storeState(url: string): Promise<StoreState> {
+  const { checkPostgres } = await import('../../store/postgres/check.ts');
+  try {
+    return { problem: undefined, ...(await checkPostgres(url)) };
+  } catch (error) {
+    return { problem: reasonText(error), server: '', warnings: [] };
+  }
 }
 
 /** Whether the Redis server of the cluster can be used. */

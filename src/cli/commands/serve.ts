@@ -9,7 +9,7 @@ import { isLoopback } from '../../server/http/client-address.ts';
 import { isLogLevel, LOG_LEVELS, type Log, type LogLevel, openLog } from '../../server/log/log.ts';
 import { startServer, type VolleyServer } from '../../server/server.ts';
 import { runningServers } from '../../server/server-record.ts';
-import { openStore } from '../../store/sqlite-store.ts';
+import { openStoreAt } from '../../store/open/open-store.ts';
 import { EXIT, type ExitStatus, type Io } from '../output/io.ts';
 import { noteTrust } from '../output/messages.ts';
 import { programName, scopeFlags } from '../output/wording.ts';
@@ -57,7 +57,7 @@ function levelOption(text: string): LogLevel {
 async function serve(config: VolleyConfig, options: CommonOptions, io: Io): Promise<ExitStatus> {
   const coordinator = await createFullCoordinator(config, io.env);
   try {
-    const store = await openStore(config.store.file);
+    const store = await openStoreAt(config.store);
     const executor = new BatchExecutor({ coordinator, store });
     const log = openLog({
       level: config.server.logLevel,

@@ -14,11 +14,11 @@ export const statusCommand = defineCommand<StatusOptions>({
   declare: (program) =>
     program.option(...BATCH_OPTION).option('--detailed', 'also show which tasks wait, and why'),
   run: (_, { batch: named, detailed = false, ...options }, io) =>
-    withStore(options, io, async ({ executor, store }) => {
+    withStore(options, io, async ({ executor, store, storeFile }) => {
       const batch = await chosenBatch(store, named);
       if (named === undefined && (await store.batches()).length === 0)
         return printAnswer(await executor.handle({ action: 'list' }), options, io);
-      const ask = routeRequests(store.file, store, { handle: () => executor.status(batch, detailed) });
+      const ask = routeRequests(storeFile, store, { handle: () => executor.status(batch, detailed) });
       return printAnswer(await ask({ action: 'status', batch, detailed }), options, io);
     }),
 });

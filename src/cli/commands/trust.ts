@@ -274,6 +274,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   'tools.ask_agent.worktrees': 'let these agents change files in git worktrees',
   'tools.roots': 'let agents read and write outside the folder',
   'store.file': 'keep batches outside the folder',
+  'store.url': 'keep batches in this database',
   'processes.sandbox': 'run programs without a sandbox',
   'tasks.setup': 'run a command in every new worktree',
   'tasks.prompt': 'instruct agents with its own prompt',

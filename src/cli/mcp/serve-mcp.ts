@@ -99,14 +99,14 @@ async function openBackend(
   const [
     { loadConfig },
     { createFullCoordinator, discoveredTools },
-    { openStore },
+    { openStoreAt },
     { BatchExecutor },
     { StoreWatch },
     { trustText },
   ] = await Promise.all([
     import('../../config/load.ts'),
     import('../../mcp/open-coordinator.ts'),
-    import('../../store/sqlite-store.ts'),
+    import('../../store/open/open-store.ts'),
     import('../../batch/executor/batch-executor.ts'),
     import('../../store/store-watch.ts'),
     import('../../config/trust.ts'),
@@ -125,7 +125,7 @@ async function openBackend(
         return undefined;
       });
     }
-    const store = await openStore(config.store.file);
+    const store = await openStoreAt(config.store);
     const executor = new BatchExecutor({ coordinator, store });
     let desk: Promise<FeatureService> | undefined;
     const features = () => {

@@ -3,11 +3,11 @@ import { findBatch } from '../../batch/context.ts';
 import { BatchExecutor } from '../../batch/executor/batch-executor.ts';
 import type { BatchView } from '../../batch/view.ts';
 import type { VolleyConfig } from '../../config/config.ts';
-import { type LoadOptions, loadConfig, loadStoreFile } from '../../config/load.ts';
+import { type LoadOptions, loadConfig, loadStorePlace } from '../../config/load.ts';
 import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
 import { routeRequests } from '../../server/request-routing.ts';
-import type { SqliteStore } from '../../store/sqlite-store.ts';
-import { lookIntoStore, openStoreLate } from '../../store/sqlite-store.ts';
+import { lookIntoStoreAt, openStoreLateAt } from '../../store/open/open-store.ts';
+import type { Store } from '../../store/store.ts';
 import { EXIT, type Io } from '../output/io.ts';
 import { noteTrust } from '../output/messages.ts';
 import type { CommonOptions } from '../program/command.ts';
@@ -18,7 +18,7 @@ export interface Session {
   /** Loads all tools on the first call, which takes longer than most commands. */
   coordinator(): Promise<ParallelToolCoordinator>;
   readonly executor: BatchExecutor;
-  readonly store: SqliteStore;
+  readonly store: Store;
   /** Sends a request to the server that runs on this store, if any, and to our own executor otherwise. */
   handle(request: object): Promise<BatchAnswer>;
 }
@@ -27,16 +27,16 @@ type Work<T> = (session: Session) => Promise<T>;
 
 /** Opens what a command needs, and closes it in any case. Never creates a store. */
 export function withSession<T>(options: CommonOptions, io: Io, work: Work<T>): Promise<T> {
-  return openSession(lookIntoStore, options, io, work);
+  return openSession(lookIntoStoreAt, options, io, work);
 }
 
 /** The same for a command that adds something: the first write creates a missing store. */
 export function withOwnStore<T>(options: CommonOptions, io: Io, work: Work<T>): Promise<T> {
-  return openSession(openStoreLate, options, io, work);
+  return openSession(openStoreLateAt, options, io, work);
 }
 
 async function openSession<T>(
-  openAt: typeof lookIntoStore,
+  openAt: typeof lookIntoStoreAt,
   options: CommonOptions,
   io: Io,
   work: Work<T>,
@@ -44,7 +44,7 @@ async function openSession<T>(
   const { config } = await loadConfig(locateConfig(options, io));
   const { file } = config.store;
   return withExecutor(
-    await openAt(file),
+    await openAt(config.store),
     async () => config,
     options,
     io,
@@ -56,11 +56,13 @@ async function openSession<T>(
 export async function withStore<T>(
   options: CommonOptions,
   io: Io,
-  work: (session: Pick<Session, 'executor' | 'store'>) => Promise<T>,
+  work: (session: Pick<Session, 'executor' | 'store'> & { readonly storeFile: string }) => Promise<T>,
 ): Promise<T> {
   const place = locateConfig(options, io);
-  const store = await lookIntoStore(await loadStoreFile(place));
-  return withExecutor(store, async () => (await loadConfig(place)).config, options, io, work);
+  const settings = await loadStorePlace(place);
+  const load = async () => (await loadConfig(place)).config;
+  const store = await lookIntoStoreAt(settings);
+  return withExecutor(store, load, options, io, (parts) => work({ ...parts, storeFile: settings.file }));
 }
 
 function locateConfig({ config: file }: CommonOptions, { cwd, env }: Io): LoadOptions {
@@ -68,7 +70,7 @@ function locateConfig({ config: file }: CommonOptions, { cwd, env }: Io): LoadOp
 }
 
 async function withExecutor<T>(
-  store: SqliteStore,
+  store: Store,
   load: () => Promise<VolleyConfig>,
   options: CommonOptions,
   io: Io,

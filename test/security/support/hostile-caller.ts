@@ -11,9 +11,9 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { loadStoreFile } from '../../../src/config/load.ts';
+import { loadStorePlace } from '../../../src/config/load.ts';
 import { PROTECTED_RULES } from '../../../src/config/protected-paths.ts';
-import { loadStore } from '../../../src/store/load-store.ts';
+import { loadStore } from '../../../src/store/open/load-store.ts';
 import { DEFINE, runBuilt } from '../../e2e/support/built-volley.ts';
 import { trustFolder } from '../../support/trust.ts';
 
@@ -132,7 +132,7 @@ export class HostileCaller {
 
   /** What the program has recorded, read from its store: a second run of the program takes as long as the attacks. */
   private async resultsOf(batch: string): Promise<AttackResult[]> {
-    const store = await loadStore(await loadStoreFile({ cwd: this.folder, env: this.environment }));
+    const store = await loadStore((await loadStorePlace({ cwd: this.folder, env: this.environment })).file);
     try {
       const tasks = await store.tasks(batch, { limit: 1000 });
       const results = await store.results(

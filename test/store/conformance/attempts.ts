@@ -63,11 +63,12 @@ export function attemptTests({ newPlace, open }: StoreHarness): void {
       const store = await open();
       await store.addTasks('b', [task('a'), task('other')]);
       const version = await store.version();
-      const seen: (string | undefined)[] = [];
-      const look = async () => seen.push((await store.task('b', 'a'))?.status);
-      store.onCommit(() => void look());
+      const looks: Promise<string | undefined>[] = [];
+      const look = async () => (await store.task('b', 'a'))?.status;
+      const leave = store.onCommit(() => looks.push(look()));
       await store.putBack('b', 1, 'stopped', 15, 10);
-      expect(seen).toEqual(['open']);
+      leave();
+      expect(await Promise.all(looks)).toEqual(['open']);
       expect(await store.version()).not.toBe(version);
       expect(await counts(store, 'b')).toEqual({ open: 2 });
       expect(await told(store, 'a')).toEqual(['1 cancelled 10-15: stopped']);

@@ -7,4 +7,6 @@ export interface StoreHarness {
   newPlace(): string;
   /** Opens a store, which is closed when the test ends; at a new place where none is given. */
   open(place?: string, options?: StoreOptions): Promise<Store>;
+  /** Whether all its users are on one machine, which has its name alone. */
+  readonly isLocal: boolean;
 }

@@ -78,7 +78,9 @@ export function transactionTests({ newPlace, open }: StoreHarness): void {
       const other = store.addTasks('other', tasks(1)).then(() => isAdded);
       let turns = 0;
       while (!isAdded) {
-        expect(await store.batches()).toEqual([]);
+        const seen = await store.batches();
+        // A read that comes with the commit sees it whole.
+        if (seen.length > 0) expect(seen[0]!.counts.open).toBe(100_000);
         turns++;
         await turn();
       }

@@ -1,0 +1,46 @@
+import { VolleyError } from '../../core/errors.ts';
+
+/** The schema of a store whose address names none. */
+const DEFAULT_SCHEMA = 'volley';
+/** A name that needs no quotes: it is part of statements. */
+const SCHEMA = /^[a-z_][a-z0-9_]{0,62}$/;
+
+/** Where a PostgreSQL store is. */
+export interface PostgresAddress {
+  /** For the driver. It may contain a password. */
+  readonly url: string;
+  readonly schema: string;
+  /** For messages: the address without password and options. */
+  readonly shown: string;
+}
+
+/** `postgres://user@host:5432/database?sslmode=verify-full&schema=volley`. Everything but the scheme may be left out. */
+export function parseAddress(address: string): PostgresAddress {
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  if (url === undefined || !/^postgres(ql)?:$/.test(url.protocol))
+    throw invalid('the address of a PostgreSQL store has the form postgres://user@host:5432/database');
+  const schema = url.searchParams.get('schema') ?? DEFAULT_SCHEMA;
+  if (!SCHEMA.test(schema) || schema.startsWith('pg_'))
+    throw invalid(
+      'its schema must be 1 to 63 lowercase letters, digits and underscores, and not begin with pg_',
+    );
+  url.searchParams.delete('schema');
+  // The modes mean what PostgreSQL's documentation says. The driver alone would take `require` for `verify-full`.
+  if (url.searchParams.has('sslmode') && !url.searchParams.has('uselibpqcompat'))
+    url.searchParams.set('uselibpqcompat', 'true');
+  return { url: url.href, schema, shown: shownAddress(address) };
+}
+
+/** An address as it may be shown: without password and options. */
+export function shownAddress(address: string): string {
+  if (!URL.canParse(address)) return 'postgres://…';
+  const url = new URL(address);
+  const schema = url.searchParams.get('schema');
+  const host = url.host === '' ? (url.searchParams.get('host') ?? '') : url.host;
+  const user = url.username === '' ? '' : `${url.username}@`;
+  return `postgres://${user}${host}${url.pathname}${schema === null ? '' : `?schema=${schema}`}`;
+}
+
+function invalid(reason: string): VolleyError {
+  return new VolleyError('INVALID_VALUE', `The store cannot be used: ${reason}.`);
+}

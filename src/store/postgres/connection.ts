@@ -1,0 +1,270 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Client, ClientConfig, Pool, PoolClient } from 'pg';
+import { VolleyError } from '../../core/errors.ts';
+import { reasonText } from '../../core/words.ts';
+import { type PostgresAddress, parseAddress } from './address.ts';
+import { connectError, isLost, postgresError } from './postgres-error.ts';
+import { asStored } from './text.ts';
+
+/** Connections for reads, besides the one that writes. */
+const MAX_READERS = 4;
+/** Idle ones are closed after this. */
+const IDLE_MS = 60_000;
+const CONNECT_MS = 10_000;
+/** How long a statement may take, and how long it may wait for the locks of other processes. */
+const STATEMENT_MS = 60_000;
+const LOCK_MS = 20_000;
+/** A process that stops in the middle of a transaction keeps others from its batches for this long at most. */
+const IDLE_IN_TRANSACTION_MS = 5000;
+/** When the server does not answer at all, the connection is given up a little later than it would have ended the statement. */
+const QUERY_MS = STATEMENT_MS + 5000;
+/** How long to go on when the server cannot be reached: it may be restarted. */
+const RETRY_MS = 30_000;
+const FIRST_PAUSE_MS = 20;
+const MAX_PAUSE_MS = 1000;
+
+const INT8 = 20;
+const TEXT = 25;
+const NUMERIC = 1700;
+
+type Driver = typeof import('pg')['default'];
+export type Row = Record<string, unknown>;
+export type Value = number | string | boolean | Uint8Array | null | readonly Value[];
+
+/** Runs statements, in order. Those that are not awaited one by one share a round trip. */
+export interface Statements {
+  /** The rows that it returns. */
+  rows<T = Row>(sql: string, ...values: Value[]): Promise<T[]>;
+  /** The same, as arrays. */
+  arrays<T>(sql: string, ...values: Value[]): Promise<T[]>;
+  /** How many rows it changed. */
+  run(sql: string, ...values: Value[]): Promise<number>;
+}
+
+/** The connections to one PostgreSQL store. */
+export class Database {
+  private writer: Promise<Client> | undefined;
+  private isClosed = false;
+
+  private constructor(
+    private readonly address: PostgresAddress,
+    private readonly pg: Driver,
+    private readonly pool: Pool,
+    private readonly config: ClientConfig,
+  ) {}
+
+  /** Connects once, so that a wrong address is reported at once. */
+  static async open(address: string): Promise<Database> {
+    const parsed = parseAddress(address);
+    const pg = await loadDriver();
+    const config: ClientConfig = {
+      connectionString: parsed.url,
+      application_name: 'volley',
+      connectionTimeoutMillis: CONNECT_MS,
+      query_timeout: QUERY_MS,
+      keepAlive: true,
+      pipeline: true,
+      types: { getTypeParser: parserOf(pg) as never },
+    };
+    const pool = new pg.Pool({
+      ...config,
+      max: MAX_READERS,
+      idleTimeoutMillis: IDLE_MS,
+      allowExitOnIdle: true,
+    });
+    // A lost idle connection is replaced by the next read.
+    pool.on('error', () => undefined);
+    const database = new Database(parsed, pg, pool, config);
+    try {
+      await database.snapshot(async () => undefined, 0);
+    } catch (error) {
+      await database.close();
+      throw error;
+    }
+    return database;
+  }
+
+  /** For messages. */
+  get place(): string {
+    return this.address.shown;
+  }
+
+  get schema(): string {
+    return this.address.schema;
+  }
+
+  /** One statement on its own. It is repeated when the connection is lost, so it must be safe to repeat. */
+  once<T>(work: (statements: Statements) => Promise<T>, retryMs = RETRY_MS): Promise<T> {
+    return this.retried(retryMs, async () => {
+      const client = await this.reader();
+      return this.use(client, () => work(new PreparedStatements(client)));
+    });
+  }
+
+  /** Several statements that see one committed state. Repeated when the connection is lost. */
+  snapshot<T>(read: (statements: Statements) => Promise<T>, retryMs = RETRY_MS): Promise<T> {
+    return this.once(async (statements) => {
+      const beginning = statements.run('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+      const [value] = await Promise.all([read(statements), beginning]);
+      await statements.run('COMMIT');
+      return value;
+    }, retryMs);
+  }
+
+  /** The connection that writes. It is opened again after it was lost; the error of that is not translated. */
+  async writing(): Promise<Statements> {
+    this.writer ??= this.openWriter();
+    try {
+      return new PreparedStatements(await this.writer);
+    } catch (error) {
+      this.writer = undefined;
+      throw error;
+    }
+  }
+
+  /** Gives up the connection that writes: the server rolls back what it had not committed. */
+  async dropWriter(): Promise<void> {
+    const lost = await this.writer?.catch(() => undefined);
+    this.writer = undefined;
+    destroy(lost);
+  }
+
+  /** Repeats something while the server cannot be reached, for a while. */
+  async retried<T>(forMs: number, attempt: () => Promise<T>): Promise<T> {
+    const deadline = performance.now() + forMs;
+    for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)) {
+      try {
+        return await attempt();
+      } catch (error) {
+        if (this.isClosed || !isLost(error) || performance.now() + pauseMs > deadline)
+          throw postgresError(error, this.place);
+      }
+      await sleep(pauseMs);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.isClosed = true;
+    const writer = await this.writer?.catch(() => undefined);
+    this.writer = undefined;
+    await Promise.all([writer?.end().catch(() => undefined), this.pool.end().catch(() => undefined)]);
+  }
+
+  private async openWriter(): Promise<Client> {
+    const client = new this.pg.Client(this.config);
+    client.on('error', () => undefined);
+    try {
+      await client.connect();
+      await this.prepare(client);
+      return client;
+    } catch (error) {
+      destroy(client);
+      throw connectError(error, this.place);
+    }
+  }
+
+  private async reader(): Promise<PoolClient> {
+    const client = await this.pool.connect().catch((error) => {
+      throw connectError(error, this.place);
+    });
+    if (prepared.has(client)) return client;
+    try {
+      await this.prepare(client);
+      return client;
+    } catch (error) {
+      client.release(true);
+      throw error;
+    }
+  }
+
+  private async prepare(client: Client | PoolClient): Promise<void> {
+    await client.query(
+      `SELECT set_config('search_path', $1, false), set_config('statement_timeout', $2, false),
+         set_config('lock_timeout', $3, false), set_config('idle_in_transaction_session_timeout', $4, false)`,
+      [this.schema, ...[STATEMENT_MS, LOCK_MS, IDLE_IN_TRANSACTION_MS].map(String)],
+    );
+    prepared.add(client);
+  }
+
+  private async use<T>(client: PoolClient, work: () => Promise<T>): Promise<T> {
+    // A client that fails while it is in use says so twice.
+    const ignore = () => undefined;
+    client.on('error', ignore);
+    let isBroken = true;
+    try {
+      const value = await work();
+      isBroken = false;
+      return value;
+    } finally {
+      client.off('error', ignore);
+      client.release(isBroken);
+    }
+  }
+}
+
+/** Connections whose settings were made. */
+const prepared = new WeakSet<object>();
+
+/** The names of prepared statements, by their text: a connection parses and plans each only once. */
+const names = new Map<string, string>();
+
+class PreparedStatements implements Statements {
+  constructor(private readonly client: Client | PoolClient) {}
+
+  async rows<T>(sql: string, ...values: Value[]): Promise<T[]> {
+    const { rows } = await this.client.query({ name: nameOf(sql), text: sql, values });
+    return rows as T[];
+  }
+
+  async arrays<T>(sql: string, ...values: Value[]): Promise<T[]> {
+    const { rows } = await this.client.query({
+      name: `a${nameOf(sql)}`,
+      text: sql,
+      values,
+      rowMode: 'array',
+    });
+    return rows as T[];
+  }
+
+  async run(sql: string, ...values: Value[]): Promise<number> {
+    const { rowCount, command } = await this.client.query({ name: nameOf(sql), text: sql, values });
+    // The server answers the commit of a failed transaction so, and not with an error.
+    if (sql === 'COMMIT' && command !== 'COMMIT') throw new Error('The transaction was rolled back.');
+    return rowCount ?? 0;
+  }
+}
+
+function nameOf(sql: string): string {
+  let name = names.get(sql);
+  if (name === undefined) {
+    name = `v${names.size}`;
+    names.set(sql, name);
+  }
+  return name;
+}
+
+function destroy(client: Client | undefined): void {
+  if (client === undefined) return;
+  const { stream } = (client as unknown as { connection: { stream: { destroy(): void } } }).connection;
+  stream.destroy();
+}
+
+/** 64-bit numbers are safe integers here: times, sizes and keys. */
+function parserOf(pg: Driver) {
+  return (oid: number, format?: 'text' | 'binary') => {
+    if (format === 'binary') return pg.types.getTypeParser(oid, 'binary');
+    if (oid === INT8 || oid === NUMERIC) return Number;
+    return oid === TEXT ? asStored : pg.types.getTypeParser(oid, 'text');
+  };
+}
+
+async function loadDriver(): Promise<Driver> {
+  try {
+    return (await import('pg')).default;
+  } catch (error) {
+    throw new VolleyError(
+      'STORE_UNAVAILABLE',
+      `A store in PostgreSQL needs the package pg: npm install pg (${reasonText(error)})`,
+    );
+  }
+}
