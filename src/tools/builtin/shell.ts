@@ -93,7 +93,8 @@ export function shellTool(
     description: 'Runs a shell command and returns its exit status and output.',
     input: INPUT,
     output: OUTPUT,
-    resources: { cpu: 1, memoryMb: 200, io: 'medium', network: shell.sandbox.network },
+    // Two for each core: most commands also wait for a disk, a network or processes of their own.
+    resources: { cpu: 0.5, memoryMb: 200, io: 'medium', network: shell.sandbox.network },
     run: async (input, context) => {
       // A root itself was configured by the user; only a caller's path must be checked.
       const cwd = input.cwd === undefined ? environment.roots[0] : await folder(roots, input.cwd);
