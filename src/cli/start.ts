@@ -88,9 +88,10 @@ function load(file: string): unknown {
 
 /**
  * Whoever can write there can run code as this user, so it is in Volley's own folder, which no tool can write, and never
- * in one that another user can write. Undefined if there is no such folder.
+ * in one that another user can write. Undefined if there is no such folder, or by the variable that Node has for this.
  */
 function safeCacheFile(): string | undefined {
+  if (process.env['NODE_DISABLE_COMPILE_CACHE'] === '1') return undefined;
   try {
     const folder = join(userFolder(), 'code-cache');
     mkdirSync(folder, { recursive: true, mode: 0o700 });
