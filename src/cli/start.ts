@@ -17,7 +17,7 @@ import vm from 'node:vm';
 import { userFolder } from '../config/user-folder.ts';
 
 /**
- * The `dist/cli/main.js` of the built package. Half of the time of a short command was to compile its code, so code is
+ * The `dist/cli/main.js` of the built package. A third of the time of a short command was to compile its code, so code is
  * compiled once and kept in the user's folder. Node can do this by itself only from version 22 on, and keeps what the
  * first command happened to use; this keeps what each command uses.
  *
