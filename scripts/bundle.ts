@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { chmod, cp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
@@ -8,13 +9,12 @@ import { parseAst } from 'rolldown/parseAst';
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
 const SOURCES = join(ROOT, 'src');
 
-/** What is loaded by its path: by users, by the shell, by a new thread or process. Each keeps its place below `dist`. */
+/** What is loaded by its path: by users, by a new thread or process. Each keeps its place below `dist`. */
 export const ENTRIES = [
   'index',
   'engine/index',
   'server/index',
   'tools/builtin/index',
-  'cli/main',
   'cluster/worker-thread',
   'runners/process/child',
   'runners/thread/worker',
@@ -41,6 +41,10 @@ const INLINED = [
   'picomatch',
 ].concat('get-east-asian-width');
 
+function isExternal(id: string): boolean {
+  return isPackage(id) && !INLINED.some((name) => id === name || id.startsWith(`${name}/`));
+}
+
 /** What `volley status` loads, and what `volley run` and `volley mcp` load besides. */
 const STATUS = ['cli/command-line', 'cli/commands/status', 'config/source', 'batch/status'];
 const RUN = ['cli/commands/run', 'batch/actions/add-batch', 'batch/actions/start', 'batch/input/understand']
@@ -56,8 +60,8 @@ export async function bundle(outDir: string, extra: Readonly<Record<string, stri
     cwd: ROOT,
     platform: 'node',
     input: { ...Object.fromEntries(ENTRIES.map((entry) => [entry, `src/${entry}.ts`])), ...extra },
-    external: (id) => isPackage(id) && !INLINED.some((name) => id === name || id.startsWith(`${name}/`)),
-    plugins: [keepModuleUrls(), onlyEnglish(), withoutFacades()],
+    external: isExternal,
+    plugins: [keepModuleUrls(outDir), onlyEnglish(), withoutFacades()],
   });
   await build.write({
     dir: outDir,
@@ -67,10 +71,40 @@ export async function bundle(outDir: string, extra: Readonly<Record<string, stri
     codeSplitting: { groups: chunks() },
   });
   await build.close();
+  await bundleCommandLine(outDir);
   await writeFile(join(outDir, 'LICENSES.txt'), (await Promise.all(INLINED.map(licenseOf))).join('\n'));
   for (const asset of ASSETS) await cp(join(SOURCES, asset), join(outDir, asset));
   // npm does this where the package is installed. In the checkout itself `npx volley` needs it too.
   await chmod(join(outDir, 'cli/main.js'), 0o755);
+}
+
+/** `src/cli/start.ts` says why the command line is CommonJS. */
+async function bundleCommandLine(outDir: string): Promise<void> {
+  const dir = join(outDir, 'cli');
+  const common = { cwd: ROOT, platform: 'node', external: isExternal } as const;
+  const program = await rolldown({
+    ...common,
+    input: { 'command-line': 'src/cli/command-line.ts' },
+    plugins: [keepModuleUrls(outDir), onlyEnglish(), importsFromOutside()],
+  });
+  const { output } = await program.write({
+    dir,
+    format: 'cjs',
+    entryFileNames: '[name].cjs',
+    chunkFileNames: 'chunks/[name].cjs',
+    comments: false,
+    codeSplitting: { groups: chunks() },
+  });
+  await program.close();
+  const hash = createHash('sha256');
+  for (const file of output) if (file.type === 'chunk') hash.update(file.code);
+  const start = await rolldown({
+    ...common,
+    input: { main: 'src/cli/start.ts' },
+    transform: { define: { BUILD: JSON.stringify(hash.digest('hex').slice(0, 16)) } },
+  });
+  await start.write({ dir, format: 'esm', comments: false });
+  await start.close();
 }
 
 /** Compiles modules of `src`, given by their paths in it, one by one: each becomes a file of its own, at the same path. */
@@ -141,26 +175,21 @@ function loadedBy(modules: readonly string[]): ReadonlySet<string> {
 const MODULE_URL = /__module_url__\("(.+?)"\)/g;
 
 /** A module finds files by its own URL. In a chunk, `import.meta.url` still means the place of the module. */
-function keepModuleUrls(): Plugin {
+function keepModuleUrls(outDir: string): Plugin {
   return {
     name: 'keep-module-urls',
     transform(code, id) {
       if (!code.includes('import.meta.url')) return null;
       const path = relative(SOURCES, id).replaceAll('\\', '/').replace(/\.ts$/, '.js');
       let result = code;
-      for (const { start, end } of moduleUrls(parseAst(code, { lang: 'ts' })).sort(
-        (a, b) => b.start - a.start,
-      )) {
+      for (const { start, end } of found(parseAst(code, { lang: 'ts' }), isModuleUrl))
         result = `${result.slice(0, start)}__module_url__("${path}")${result.slice(end)}`;
-      }
       return result;
     },
-    renderChunk(code, chunk) {
-      const up = '../'.repeat(chunk.fileName.split('/').length - 1) || './';
-      return code.replaceAll(
-        MODULE_URL,
-        (_, path: string) => `new URL("${up}${path}", import.meta.url).href`,
-      );
+    renderChunk(code, chunk, { format, dir }) {
+      const up = relative(join(dir!, dirname(chunk.fileName)), outDir).replaceAll('\\', '/') || '.';
+      const own = format === 'cjs' ? 'require("node:url").pathToFileURL(__filename)' : 'import.meta.url';
+      return code.replaceAll(MODULE_URL, (_, path: string) => `new URL("${up}/${path}", ${own}).href`);
     },
   };
 }
@@ -219,11 +248,39 @@ interface AstNode {
   readonly end: number;
 }
 
-/** Where `import.meta.url` stands as code rather than in a string or a comment. */
-function moduleUrls(value: unknown): AstNode[] {
-  if (typeof value !== 'object' || value === null) return [];
-  const node = value as AstNode & { object?: AstNode; property?: { name?: string } };
-  const isModuleUrl =
-    node.type === 'MemberExpression' && node.object?.type === 'MetaProperty' && node.property?.name === 'url';
-  return isModuleUrl ? [node] : Object.values(node).flatMap(moduleUrls);
+interface ModuleUrl extends AstNode {
+  readonly object?: AstNode;
+  readonly property?: { readonly name?: string };
+}
+
+function isModuleUrl(node: ModuleUrl): boolean {
+  return (
+    node.type === 'MemberExpression' && node.object?.type === 'MetaProperty' && node.property?.name === 'url'
+  );
+}
+
+/** The nodes of a kind, the last one first, so that replacing one leaves the places of the others as they are. */
+function found(root: unknown, isWanted: (node: AstNode) => boolean): AstNode[] {
+  const nodes: AstNode[] = [];
+  const visit = (value: unknown): void => {
+    if (typeof value !== 'object' || value === null) return;
+    if (isWanted(value as AstNode)) nodes.push(value as AstNode);
+    Object.values(value).forEach(visit);
+  };
+  visit(root);
+  return nodes.sort((a, b) => b.start - a.start);
+}
+
+/** `src/cli/start.ts` gives each file of the command line a function that imports for it. */
+function importsFromOutside(): Plugin {
+  return {
+    name: 'imports-from-outside',
+    renderChunk(code) {
+      if (!code.includes('import(')) return null;
+      let result = code;
+      for (const { start } of found(parseAst(code), ({ type }) => type === 'ImportExpression'))
+        result = `${result.slice(0, start)}__${result.slice(start)}`;
+      return result;
+    },
+  };
 }

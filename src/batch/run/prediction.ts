@@ -47,7 +47,8 @@ export class Prediction {
     this.isDue = true;
     setImmediate(() => {
       this.isDue = false;
-      this.make();
+      // A caller may have waited for one meanwhile.
+      if (performance.now() - this.madeAt > this.freshMs) this.make();
     });
   }
 

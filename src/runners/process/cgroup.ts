@@ -426,13 +426,21 @@ export class Cgroup {
 
   /** Whether it contains no process and hardly any memory. */
   private get isEmpty(): boolean {
-    // A process enters all parts before its program starts.
-    if (this.parts.length > 0 && this.read(this.parts[0]!, PROCS) !== '') return false;
+    if (!this.hasNoProcess) return false;
     const { memoryBytes } = this.limits;
     const part = this.partWith('memory');
     if (part === undefined || memoryBytes === undefined) return true;
     const used = this.read(part, part.version === 1 ? 'memory.usage_in_bytes' : 'memory.current');
     return Number(used) < memoryBytes * SPARE_MEMORY_SHARE;
+  }
+
+  /**
+   * A process enters all parts before its program starts. Version 1 repeats the list of processes for a second to whoever
+   * keeps its file open, so the kernel's count is used, or the file opened again.
+   */
+  private get hasNoProcess(): boolean {
+    const part = this.partWith('pids');
+    return part === undefined ? this.pids.length === 0 : Number(this.read(part, 'pids.current')) === 0;
   }
 
   private partWith(feature: CgroupFeature): CgroupTree | undefined {

@@ -39,6 +39,7 @@ sub HOLD()        { 0.002 }      # seconds for which the news of a start may wai
 sub NOT_STARTED() { 127 }        # exit status of a child whose reason is in the pipe for failures
 sub SIGKILL()     { 9 }
 sub WNOHANG()     { 1 }
+sub RUSAGE_SIZE() { 144 }
 sub F_GETFL()     { 3 }
 sub F_SETFL()     { 4 }
 sub O_PATH()      { 010000000 }
@@ -73,12 +74,12 @@ my %CALLS = (
     x86_64 => {
         prlimit => 302, prctl => 157, dup3 => 292, clock => 228, sigprocmask => 14, signalfd => 289, close => 3,
         close_range => 436, setns => 308, unshare => 272, mount => 165, capset => 126, exit_group => 231,
-        pipe2 => 293, read => 0,
+        pipe2 => 293, read => 0, wait4 => 61,
     },
     aarch64 => {
         prlimit => 261, prctl => 167, dup3 => 24, clock => 113, sigprocmask => 135, signalfd => 74, close => 57,
         close_range => 436, setns => 268, unshare => 97, mount => 40, capset => 91, exit_group => 94,
-        pipe2 => 59, read => 63,
+        pipe2 => 59, read => 63, wait4 => 260,
     },
 );
 my %RESOURCES = (cpu => 0, file => 1, data => 2, core => 4, processes => 6, open => 7);
@@ -116,6 +117,7 @@ my %hard_limits;       # by name: what cannot be exceeded
 my %limit_plans;       # by the text of the limits
 my $has_close_range;
 my %sandboxes;         # by id: what open_sandbox() gives
+my $no_signals = pack 'Q', 0;
 my $leader;            # in a child: its process id as the other side knows it
 
 close_inherited();
@@ -271,23 +273,33 @@ sub run_child {
     }
     enter_sandbox($sandboxes{$sandbox}) if length $sandbox;
     chdir $cwd or fail_child(length $sandbox ? "sandbox: $cwd: $!" : "the folder $cwd cannot be entered: $!");
-    for my $target (0 .. $#streams) { copy_descriptor($streams[$target], $target) }
+    # Written out, because every sub has variables in other pages of memory.
     if ($calls) {
-        die_with_helper() if !length $sandbox;
-        for my $limit (@$plan) {
-            next if syscall($calls->{prlimit}, 0, $limit->[1], $limit->[2], 0) == 0;
-            fail_child("the limit $limit->[0] cannot be set: $!");
+        # No source but $null, which comes first, is below 4.
+        my ($dup3, $prlimit, $target) = (@$calls{qw(dup3 prlimit)}, 0);
+        for (@streams) {
+            fail_child("a stream cannot be opened: $!") if syscall($dup3, $_, $target++, 0) < 0;
         }
+        die_with_helper() if !length $sandbox;
+        for (@$plan) {
+            fail_child("the limit $_->[0] cannot be set: $!") if syscall($prlimit, 0, $_->[1], $_->[2], 0) != 0;
+        }
+        if (length $sandbox) {
+            # All of them are closed on exec anyway.
+            syscall $calls->{close_range}, scalar @streams, 0x7fffffff, CLOSE_RANGE_CLOEXEC;
+            drop_privileges();
+        }
+        # A signal that came in the meantime is delivered here.
+        syscall $calls->{sigprocmask}, 2, $no_signals, 0, 8;
     }
-    if (length $sandbox) {
-        # All of them are closed on exec anyway.
-        syscall $calls->{close_range}, scalar @streams, 0x7fffffff, CLOSE_RANGE_CLOEXEC;
-        drop_privileges();
+    else {
+        for my $target (0 .. $#streams) {
+            fail_child("a stream cannot be opened: $!") if !POSIX::dup2($streams[$target], $target);
+        }
+        set_blocked_signals();
     }
-    # A signal that came in the meantime is delivered here.
-    set_blocked_signals();
-    # Without the warning: the reason goes another way.
-    local $^W = 0;
+    # No warning: the reason goes another way.
+    $^W = 0;
     exec { $argv->[0] } @$argv or fail_child("$argv->[0]: $!");
 }
 
@@ -333,7 +345,7 @@ sub enter_sandbox {
     my ($sandbox) = @_;
     fail_child('sandbox: ' . ($sandbox ? $sandbox->{problem} : 'unknown')) if !$sandbox || $sandbox->{problem};
     my ($user, $group) = ($<, $( + 0);
-    opendir my $proc, '/proc' or fail_sandbox('/proc');
+    sysopen my $proc, '/proc', O_PATH | O_CLOEXEC or fail_sandbox('/proc');
     pipe my $go_reader, my $go_writer or fail_sandbox('pipe');
     enter_namespace($sandbox->{users}, CLONE_NEWUSER);
     enter_namespace($sandbox->{mounts}, CLONE_NEWNS);
@@ -548,20 +560,34 @@ sub close_input {
 
 sub reap {
     sysread $child_signals, my $seen, 4096 if $child_signals;
-    while ((my $pid = waitpid -1, WNOHANG) > 0) {
-        my $status = $?;
-        my (undef, undef, $user, $system) = times;
-        my $cpu = $user + $system - $waited_cpu;
-        $waited_cpu += $cpu;
+    while (my ($pid, $status, $cpu_ms) = wait_for_any()) {
         $has_strays = !!$calls;
         # Anything else came here when its own parent died.
         my $job = delete $job_of{$pid} or next;
-        $job->{ending} = pack('VV', $status, $cpu * 1000) . ($status == NOT_STARTED << 8 ? failure_of($pid) : '');
+        $job->{ending} = pack('VV', $status, $cpu_ms) . ($status == NOT_STARTED << 8 ? failure_of($pid) : '');
         close_input($job);
         $job->{group} = kill SIGKILL, -$pid;
         finish_if_over($job);
         $lingering{ $job->{id} } = now() + LINGER if $jobs{ $job->{id} };
     }
+}
+
+# Process id, wait status and CPU time of a child that ended, if there is one.
+sub wait_for_any {
+    if ($calls) {
+        my ($status, $usage) = (pack('V', 0), "\0" x RUSAGE_SIZE);
+        my $pid = syscall $calls->{wait4}, -1, $status, WNOHANG, $usage;
+        return if $pid <= 0;
+        my ($user, $user_micros, $system, $system_micros) = unpack 'q4', $usage;
+        return ($pid, unpack('V', $status), ($user + $system) * 1000 + ($user_micros + $system_micros) / 1000);
+    }
+    my $pid = waitpid -1, WNOHANG;
+    return if $pid <= 0;
+    my $status = $?;
+    my (undef, undef, $user, $system) = times;
+    my $cpu = $user + $system - $waited_cpu;
+    $waited_cpu += $cpu;
+    return ($pid, $status, $cpu * 1000);
 }
 
 sub finish_if_over {
@@ -682,13 +708,6 @@ sub plan_limits {
     }
     push @plan, ['open', $RESOURCES{open}, $own_open] if !$wanted{open};
     return \@plan;
-}
-
-# Not by perl's own open(), which makes several calls for it. No source but $null, which comes first, is below 4.
-sub copy_descriptor {
-    my ($from, $to) = @_;
-    my $result = $calls ? syscall($calls->{dup3}, $from, $to, 0) : POSIX::dup2($from, $to);
-    fail_child("a stream cannot be opened: $!") if $result < 0;
 }
 
 # A pipe as two descriptors that are closed on exec, without perl's own handles, each of which takes three more calls of

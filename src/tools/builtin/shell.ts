@@ -102,7 +102,8 @@ export function shellTool(
     description: 'Runs a shell command and returns its exit status and output.',
     input: INPUT,
     output: OUTPUT,
-    resources: { cpu: 1, memoryMb: 200, io: 'medium', network: shell.sandbox.network },
+    // Two for each core: most commands also wait for a disk, a network or processes of their own.
+    resources: { cpu: 0.5, memoryMb: 200, io: 'medium', network: shell.sandbox.network },
     files: ({ inputs, outputs, cwd = '.' }) =>
       (inputs ?? outputs) === undefined || isAbsolute(cwd)
         ? undefined

@@ -98,6 +98,21 @@ describe.runIf(hasCgroups)('a group of a call', () => {
     await vi.waitUntil(() => pids.every((pid) => !existsSync(`/proc/${pid}/exe`)), { timeout: 60_000 });
   });
 
+  test('that is used again ends with everything in it, however soon it was looked at before', async () => {
+    const first = await home.create({});
+    await first.release();
+    const group = await home.create({});
+    expect(group).toBe(first);
+    const child = startIn(group.entrances, 'setsid sleep 100 > /dev/null & echo $!');
+    const [chunk] = (await once(child.stdout, 'data')) as [Buffer];
+    if (child.exitCode === null) await once(child, 'exit');
+    const pid = Number(chunk.toString());
+    expect(existsSync(`/proc/${pid}/exe`)).toBe(true);
+    await group.release();
+    // Gone, or only waiting to be noticed by its parent.
+    await vi.waitUntil(() => !existsSync(`/proc/${pid}/exe`), { timeout: 60_000 });
+  });
+
   test('does not get in the way of another copy of this package in the same process', async () => {
     vi.resetModules();
     const copy = await import('../../../src/runners/process/cgroup.ts');
