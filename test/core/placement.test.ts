@@ -191,20 +191,23 @@ describe('a prediction with workers', () => {
     { workers: 4, slots: 2, count: 1000 },
     // So many slots that some of the workers stand for all.
     { workers: 100, slots: 16, count: 8000 },
-  ])('is that of one machine with as many slots as $workers workers with $slots', ({ workers, slots, count }) => {
-    const all = Array.from({ length: workers }, (_, index) => ({
-      id: `w${index}`,
-      capacity: { concurrency: slots },
-    }));
-    const cluster = scheduled(all).virtual;
-    const machine = new VirtualScheduler({ limits: { concurrency: workers * slots } });
-    const work = { toolName: 'tool', durationMs: 1000, estimatedMs: 1000, resources: none };
-    const [ofCluster, ofMachine] = [cluster, machine].map((virtual) => {
-      virtual.submitAll(Array.from({ length: count }, () => work));
-      return predictRemaining(virtual.scheduler, undefined, 0, seededRandom(1))!.expectedMs;
-    });
-    expect(Math.abs(ofCluster! / ofMachine! - 1)).toBeLessThan(workers * slots > 1000 ? 0.25 : 0.001);
-  });
+  ])(
+    'is that of one machine with as many slots as $workers workers with $slots',
+    ({ workers, slots, count }) => {
+      const all = Array.from({ length: workers }, (_, index) => ({
+        id: `w${index}`,
+        capacity: { concurrency: slots },
+      }));
+      const cluster = scheduled(all).virtual;
+      const machine = new VirtualScheduler({ limits: { concurrency: workers * slots } });
+      const work = { toolName: 'tool', durationMs: 1000, estimatedMs: 1000, resources: none };
+      const [ofCluster, ofMachine] = [cluster, machine].map((virtual) => {
+        virtual.submitAll(Array.from({ length: count }, () => work));
+        return predictRemaining(virtual.scheduler, undefined, 0, seededRandom(1))!.expectedMs;
+      });
+      expect(Math.abs(ofCluster! / ofMachine! - 1)).toBeLessThan(workers * slots > 1000 ? 0.25 : 0.001);
+    },
+  );
 
   it('treats what fits on no worker as if one joined for it', () => {
     const { virtual, submit } = scheduled([{ id: 'a', capacity: { cpu: 1 } }]);
