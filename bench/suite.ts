@@ -3,6 +3,8 @@ import { items } from './batch/items-scenario.ts';
 import { batch } from './batch/scenario.ts';
 import { largeBatch } from './batch/store-scenario.ts';
 import { cli } from './cli/scenario.ts';
+import { placementQuality } from './cluster/quality-scenario.ts';
+import { clusterScale } from './cluster/scale-scenario.ts';
 import { cluster } from './cluster/scenario.ts';
 import { eventLoop } from './event-loop/scenario.ts';
 import { graph } from './graph/scenario.ts';
@@ -43,6 +45,8 @@ export const SCENARIOS: readonly Scenario[] = [
   batchGrowth,
   items,
   cluster,
+  clusterScale,
+  placementQuality,
   sse,
   http,
   mcp,

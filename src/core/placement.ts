@@ -71,6 +71,11 @@ export class PlacedWorker implements IndexedWorker {
     private readonly limits: readonly number[],
   ) {}
 
+  /** The same worker with nothing in use. */
+  blank(): PlacedWorker {
+    return new PlacedWorker(this.id, this.labels, this.limits);
+  }
+
   /** A resource that was declared after the worker joined is one that it does not have. */
   limitOf(resource: number): number {
     return this.limits[resource] ?? 0;
@@ -343,6 +348,35 @@ export class WorkerPlacement {
         at: gap === 0 ? Number.NEGATIVE_INFINITY : startOn(worker),
       }));
     return closest.sort((a, b) => a.at - b.at || a.gap - b.gap)[0]?.worker;
+  }
+
+  /** How many executions all workers may run at once. */
+  get slots(): number {
+    let slots = 0;
+    for (const worker of this.workers.values())
+      if (!worker.isDraining) slots += worker.limitOf(CONCURRENCY) / SCALE;
+    return slots;
+  }
+
+  /** One in `step` of the workers that take executions. */
+  sample(step: number): PlacedWorker[] {
+    return [...this.workers.values()]
+      .filter(({ isDraining }) => !isDraining)
+      .filter((_, index) => index % step === 0);
+  }
+
+  /** Adds workers of another placement, with nothing in use on them. */
+  copyWorkers(workers: readonly PlacedWorker[]): void {
+    for (const worker of workers) this.workers.set(worker.id, worker.blank());
+    this.workersChanged();
+  }
+
+  /** Adds a worker that is just large enough for a class, if there is none. */
+  makePossible(demand: DemandClass): void {
+    if (this.isPossible(demand)) return;
+    const id = `needed ${this.workers.size}`;
+    this.workers.set(id, new PlacedWorker(id, demand.on ?? {}, demand.needs));
+    this.workersChanged();
   }
 
   /** What is missing for executions of the class; undefined if one could start. */

@@ -62,7 +62,10 @@ export function predictRemaining(
   const play =
     total <= MAX_COPIED ? copyAll(rehearsal, scheduler, group) : scaleDown(rehearsal, scheduler, group, now);
   if (play === undefined) return undefined;
-  const plays = Math.min(MAX_PLAYS, Math.max(MIN_PLAYS, Math.ceil(MAX_PLAYED / rehearsal.roles.length)));
+  // A worker costs a play about as much as an execution.
+  const workers = (scheduler.dispatcher.placement?.workers.size ?? 0) / rehearsal.workerStep;
+  const size = rehearsal.roles.length + workers;
+  const plays = Math.min(MAX_PLAYS, Math.max(MIN_PLAYS, Math.ceil(MAX_PLAYED / size)));
   const ends = Array.from({ length: plays }, () => play(random)).sort((a, b) => a - b);
   const at = (share: number) => Math.round(quantile(ends, share));
   return { lowMs: at(0.1), expectedMs: at(0.5), highMs: at(0.9) };
@@ -114,24 +117,33 @@ function scaleDown(
   group: Group | undefined,
   now: number,
 ): Play | undefined {
-  const { resources, holders } = scheduler.dispatcher;
+  const { resources, holders, placement } = scheduler.dispatcher;
   const shares =
     group === undefined
       ? allGroups(scheduler).flatMap(sharesOf)
       : [...sharesBefore(scheduler, group), ...sharesOf(group)];
   const startedOf = new Map<DemandClass, number>();
-  for (const execution of holders.slice(0, MAX_RUNNING)) {
-    const { demand, state } = execution;
-    if (state !== Status.running) continue;
+  const allSlots = placement?.slots ?? resources.limits[CONCURRENCY]! / SCALE;
+  // With so many slots that stand-ins cannot fill them several times, some of the workers stand for all.
+  const step = placement === undefined ? 1 : Math.max(1, Math.ceil((WAVES * allSlots) / MAX_STAND_INS));
+  rehearsal.workerStep = Number.isFinite(step) ? step : 1;
+  const running =
+    rehearsal.workerStep === 1
+      ? holders
+      : placement!.sample(rehearsal.workerStep).flatMap(({ holders: onWorker }) => [...onWorker]);
+  const isRunning = ({ state }: Execution) => state === Status.running;
+  for (const { demand } of (rehearsal.workerStep === 1 ? holders.slice(0, MAX_RUNNING) : holders).filter(
+    isRunning,
+  ))
     startedOf.set(demand, (startedOf.get(demand) ?? 0) + 1);
-    rehearsal.add(execution, group === undefined || demand.group === group);
-  }
+  for (const execution of running.slice(0, MAX_RUNNING).filter(isRunning))
+    rehearsal.add(execution, group === undefined || execution.demand.group === group);
   const started = rehearsal.roles.map(({ original }) => original!);
   const waitingShares = shares
     .map(({ demand, count }) => ({ demand, count: count - (startedOf.get(demand) ?? 0) }))
     .filter(({ count }) => count > 0);
   const waiting = sum(waitingShares, ({ count }) => count);
-  const slots = Math.min(waiting, resources.limits[CONCURRENCY]! / SCALE);
+  const slots = Math.min(waiting, allSlots / rehearsal.workerStep);
   const standIns = Math.min(waiting, MAX_STAND_INS, Math.max(MIN_STAND_INS, WAVES * slots));
   const parts = representatives(waitingShares, waiting).flatMap((share) =>
     partsOf(rehearsal, share, standIns / waiting),
@@ -186,7 +198,8 @@ function scaleDown(
     if (waiting === 0) return byPathMs;
     const workMs = scale * played.workMs;
     const workAtLastStartMs = played.workMs - workBeforeLastStartMs;
-    const parallel = workBeforeLastStartMs > 0 ? workBeforeLastStartMs / lastStartMs : Math.max(1, slots);
+    const ofSample = workBeforeLastStartMs > 0 ? workBeforeLastStartMs / lastStartMs : Math.max(1, slots);
+    const parallel = ofSample * rehearsal.workerStep;
     const tailMs = endMs - lastStartMs;
     const byWorkMs = Math.max(0, workMs - workAtLastStartMs) / parallel + tailMs;
     const eitherMs = (byWorkMs ** SHARPNESS + byPathMs ** SHARPNESS) ** (1 / SHARPNESS);

@@ -5,6 +5,7 @@ import { Execution } from './execution.ts';
 import { Group } from './group.ts';
 import { NumberHeap } from './number-heap.ts';
 import { MAX_SPAN_MS } from './numbers.ts';
+import { WorkerPlacement } from './placement.ts';
 import type { Random } from './random.ts';
 import { RateLimit } from './rate.ts';
 import { Scheduler } from './scheduler.ts';
@@ -61,6 +62,8 @@ export interface Played {
 /** Plays the remaining work many times on copies of the scheduler, with durations drawn from what was learned. */
 export class Rehearsal {
   readonly roles: Role[] = [];
+  /** One in so many workers takes part. */
+  workerStep = 1;
   private readonly sources = new Map<ToolState, { seen?: DurationSource; own?: DurationSource }>();
 
   constructor(
@@ -114,7 +117,7 @@ export class Rehearsal {
       if (seen !== undefined) drawFactor(seen, random);
       if (own !== undefined) drawFactor(own, random);
     }
-    return new Play(this.scheduler, this.roles, this.now, random, scale).run();
+    return new Play(this.scheduler, this.roles, this.now, random, scale, this.workerStep).run();
   }
 }
 
@@ -166,6 +169,7 @@ class Play implements Effects {
     private readonly startAt: number,
     private readonly random: Random,
     private readonly scale: number,
+    private readonly workerStep: number,
   ) {
     this.now = startAt;
     this.lastStartAt = startAt;
@@ -188,6 +192,7 @@ class Play implements Effects {
     for (const execution of executions) copy.lifecycle.accept(execution);
     this.resumeRunning();
     this.copyLimits();
+    this.copyWorkers();
     this.queueWaiting();
     let endAt = this.startAt;
     for (;;) {
@@ -258,7 +263,7 @@ class Play implements Effects {
   }
 
   private demandOf(original: DemandClass): DemandClass {
-    const { tool, group, needs, conflicts } = original;
+    const { tool, group, needs, conflicts, on } = original;
     return once(this.demands, original, () => {
       const others = conflicts.map((other) => this.toolOf(other));
       return new DemandClass(
@@ -267,6 +272,8 @@ class Play implements Effects {
         needs,
         others,
         this.copy.stepMs,
+        0,
+        on,
       );
     });
   }
@@ -310,6 +317,20 @@ class Play implements Effects {
         limits[index] = Math.max(limits[index]!, needs[index]!);
     for (const [original, tool] of this.tools) copyShared(original, tool);
     for (const [original, group] of this.groups) copyShared(original, group);
+  }
+
+  /** What runs stays where it is. What fits on no worker is treated as if one joined that is just large enough. */
+  private copyWorkers(): void {
+    const { placement } = this.scheduler.dispatcher;
+    if (placement === undefined) return;
+    const copy = new WorkerPlacement(placement.rule);
+    this.copy.usePlacement(copy);
+    copy.copyWorkers(placement.sample(this.workerStep));
+    for (const execution of this.executions) {
+      const worker = copy.workers.get(execution.role.original?.worker ?? '');
+      if (execution.room === 'held' && worker !== undefined) copy.takeOn(worker, execution);
+    }
+    for (const demand of this.demands.values()) copy.makePossible(demand);
   }
 
   private queueWaiting(): void {

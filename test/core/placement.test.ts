@@ -2,6 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { explain } from '../../src/core/explain.ts';
 import { WorkerPlacement, type WorkerSpec } from '../../src/core/placement.ts';
+import { predictRemaining } from '../../src/core/predict.ts';
+import { seededRandom } from '../../src/core/random.ts';
 import { simulate } from '../../src/core/simulate.ts';
 import { validate } from '../../src/core/validate.ts';
 import { loadAfter, WorkerIndex } from '../../src/core/worker-index.ts';
@@ -180,6 +182,38 @@ describe('a reservation among workers', () => {
     change((placement) => placement.leave('large'));
     change((placement) => placement.join({ id: 'last', capacity: { cpu: 5 } }));
     expect(other.worker).toBe('last');
+  });
+});
+
+describe('a prediction with workers', () => {
+  it.each([
+    { workers: 2, slots: 1, count: 20 },
+    { workers: 4, slots: 2, count: 1000 },
+    // So many slots that some of the workers stand for all.
+    { workers: 100, slots: 16, count: 8000 },
+  ])(
+    'is that of one machine with as many slots as $workers workers with $slots',
+    ({ workers, slots, count }) => {
+      const all = Array.from({ length: workers }, (_, index) => ({
+        id: `w${index}`,
+        capacity: { concurrency: slots },
+      }));
+      const cluster = scheduled(all).virtual;
+      const machine = new VirtualScheduler({ limits: { concurrency: workers * slots } });
+      const work = { toolName: 'tool', durationMs: 1000, estimatedMs: 1000, resources: none };
+      const [ofCluster, ofMachine] = [cluster, machine].map((virtual) => {
+        virtual.submitAll(Array.from({ length: count }, () => work));
+        return predictRemaining(virtual.scheduler, undefined, 0, seededRandom(1))!.expectedMs;
+      });
+      expect(Math.abs(ofCluster! / ofMachine! - 1)).toBeLessThan(workers * slots > 1000 ? 0.25 : 0.001);
+    },
+  );
+
+  it('treats what fits on no worker as if one joined for it', () => {
+    const { virtual, submit } = scheduled([{ id: 'a', capacity: { cpu: 1 } }]);
+    submit({ estimatedMs: 1000, resources: cores(2), on: { gpu: true } });
+    const { expectedMs } = predictRemaining(virtual.scheduler, undefined, virtual.now, seededRandom(1))!;
+    expect(expectedMs).toBeGreaterThan(500);
   });
 });
 
