@@ -219,7 +219,7 @@ test(`batches on workers (seed ${SEED}) lose nothing and repeat only what is ide
   if (PLAN !== SHORT) shuffle(faults, drill.random);
   for (let worker = 0; worker < 3; worker++) await drill.startWorker();
 
-  const totals = { batches: 0, completed: 0, failed: 0, repeated: 0 };
+  const totals = { batches: 0, completed: 0, failed: 0, neverRan: 0, repeated: 0 };
   const injected: Record<string, number> = {};
   while (faults.length > 0) {
     const batch = `b${totals.batches++}`;
@@ -234,8 +234,9 @@ test(`batches on workers (seed ${SEED}) lose nothing and repeat only what is ide
     }
     const ended = await drill.current.ended;
     const { records, results } = await readBatch(folder, batch);
-    const { failed, repeated } = check(records, results, drill.runs(), ended);
+    const { failed, neverRan, repeated } = check(records, results, drill.runs(), ended);
     totals.failed += failed;
+    totals.neverRan += neverRan;
     totals.repeated += repeated;
     totals.completed += records.length - failed;
   }
@@ -280,7 +281,8 @@ function check(
   const repeated = records.filter(({ id }) => (runs.get(id)?.length ?? 0) > 1);
   expect(repeated.filter((task) => task.function === 'once').map(({ id }) => id)).toEqual([]);
   expect(status, output).toBe(failed.length === 0 ? 0 : 1);
-  return { failed: failed.length, repeated: repeated.length };
+  const neverRan = failed.filter(({ id }) => !runs.has(id));
+  return { failed: failed.length, neverRan: neverRan.length, repeated: repeated.length };
 }
 
 function shuffle(list: string[], random: () => number): void {
