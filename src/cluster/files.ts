@@ -34,7 +34,7 @@ interface PackedEntry {
 }
 
 /** Whether a tool can run with its files in another folder. */
-export function canSendFiles({ cache, files, isolation }: Tool): boolean {
+function canSendFiles({ cache, files, isolation }: Tool): boolean {
   return files !== undefined || (cache !== undefined && isolation === 'process');
 }
 
