@@ -248,7 +248,7 @@ const BATCH_ERRORS = {
   },
   STORE_UNAVAILABLE: {
     meaning:
-      'The store cannot be opened, read or written: no permission, a full disk, a deleted file, a lock that is not released.',
+      'The store cannot be opened, read or written: no permission, a full disk, a deleted file, a lock that is not released, a database server that cannot be reached or refuses the login.',
     remedy: 'Fix the cause named in the message, then try again. A failed write leaves nothing behind.',
   },
   STORE_CLOSED: {

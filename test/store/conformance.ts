@@ -14,7 +14,7 @@ import { resultTests } from './conformance/results.ts';
 import { taskTests } from './conformance/tasks.ts';
 import { transactionTests } from './conformance/transactions.ts';
 
-const PARTS = [
+export const PARTS = [
   taskTests,
   transactionTests,
   readTests,
@@ -30,9 +30,12 @@ const PARTS = [
   outputTests,
 ];
 
+/** The parts in which locks, transactions and the answers of a server matter most. */
+export const SHORT_PARTS = [transactionTests, completionTests, leaseTests, requestTests, recoveryTests];
+
 /** What every `Store` does, however it keeps things. A new implementation calls this and nothing else. */
-export function storeConformance(name: string, harness: StoreHarness): void {
+export function storeConformance(name: string, harness: StoreHarness, parts = PARTS): void {
   describe(name, () => {
-    for (const part of PARTS) part(harness);
+    for (const part of parts) part(harness);
   });
 }

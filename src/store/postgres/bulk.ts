@@ -110,7 +110,7 @@ const DELETE_BLOBS = `
   AND NOT EXISTS (SELECT 1 FROM states WHERE status = ${COMPLETED} AND key BETWEEN $2 AND $3)`;
 
 const SUSPECTS = `
-  SELECT b.name, l.* FROM batches b LEFT JOIN leases l ON l.batch = b.id
+  SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now, b.name, l.* FROM batches b LEFT JOIN leases l ON l.batch = b.id
   WHERE b.running > 0 ORDER BY b.id`;
 const RUNNING_TASKS = `
   SELECT s.key, t.id, t.function, t.options, s.attempt_at,
@@ -464,7 +464,10 @@ export async function recover(
 
 /** Locks the batches that have running tasks and seem to be held by nobody. */
 async function lockSuspects(tx: Transaction, holders: Holders): Promise<string[]> {
-  const rows = await tx.statements.rows<LeaseRow & { readonly name: StoredText }>(SUSPECTS);
+  const rows = await tx.statements.rows<LeaseRow & { readonly name: StoredText; readonly now: number }>(
+    SUSPECTS,
+  );
+  if (rows[0] !== undefined) tx.setTime(rows[0].now);
   const free = rows.filter(
     (row) => holders.holderOf(row.batch === null ? undefined : row, tx.now) === undefined,
   );

@@ -12,7 +12,6 @@ const MAX_REPEATS = 20;
 /** How long to go on when the server cannot be reached: it may be restarted. */
 const RETRY_MS = 30_000;
 
-const NOW = `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now`;
 const OUTCOME = 'SELECT last FROM writers WHERE id = $1 FOR UPDATE';
 const NEW_WRITER = `SELECT nextval(pg_get_serial_sequence('writers', 'id')) AS id`;
 
@@ -167,7 +166,7 @@ export class Committer {
   ): Promise<Outcome[]> {
     const statements = await this.database.writing();
     const begunAt = performance.now();
-    const tx = new Transaction(statements, this.hooks.now?.() ?? 0);
+    const tx = new Transaction(statements, this.hooks.now);
     const outcomes: Outcome[] = [];
     try {
       await this.begin(tx, writes);
@@ -182,14 +181,13 @@ export class Committer {
           outcomes.push({ error });
         }
       }
-      await tx.flush();
+      this.writer ??= (await statements.rows<{ id: number }>(NEW_WRITER))[0]!.id;
+      const write = ++this.writes;
+      await tx.finish(this.writer, write);
       if (!tx.isDirty) {
         await statements.run('ROLLBACK');
         return outcomes;
       }
-      const write = ++this.writes;
-      this.writer ??= (await statements.rows<{ id: number }>(NEW_WRITER))[0]!.id;
-      await tx.countWrite(this.writer, write);
       onSent(outcomes, write);
       await statements.run('COMMIT');
     } catch (error) {
@@ -205,14 +203,11 @@ export class Committer {
   /** Locks, and reads what the first writes are about, in one round trip. */
   private async begin(tx: Transaction, writes: readonly Write<unknown>[]): Promise<void> {
     const names = [...new Set(writes.flatMap(({ batch }) => batch ?? []))];
-    const { statements } = tx;
-    const [, rows] = await Promise.all([
-      statements.run('BEGIN'),
-      statements.rows<{ now: number }>(NOW),
+    await Promise.all([
+      tx.statements.run('BEGIN'),
       tx.lock(names),
       writes[0]!.seqs === undefined ? undefined : this.load(tx, writes),
     ]);
-    if (this.hooks.now === undefined) tx.now = rows![0]!.now;
     for (const name of names) this.hooks.locked(tx, name);
   }
 

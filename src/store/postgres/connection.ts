@@ -1,5 +1,6 @@
+import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Client, ClientConfig, Pool, PoolClient } from 'pg';
+import type { Client, ClientConfig, Pool, PoolClient, QueryConfig, QueryResult } from 'pg';
 import { VolleyError } from '../../core/errors.ts';
 import { reasonText } from '../../core/words.ts';
 import { type PostgresAddress, parseAddress } from './address.ts';
@@ -22,6 +23,20 @@ const QUERY_MS = STATEMENT_MS + 5000;
 const RETRY_MS = 30_000;
 const FIRST_PAUSE_MS = 20;
 const MAX_PAUSE_MS = 1000;
+
+/**
+ * Each statement looks rows up by keys. The planner would scan the whole table instead where it takes that for small, and
+ * keep to it while the table grows.
+ */
+const SETTINGS = {
+  statement_timeout: String(STATEMENT_MS),
+  lock_timeout: String(LOCK_MS),
+  idle_in_transaction_session_timeout: String(IDLE_IN_TRANSACTION_MS),
+  enable_seqscan: 'off',
+  enable_hashjoin: 'off',
+  enable_mergejoin: 'off',
+  jit: 'off',
+} as const;
 
 const INT8 = 20;
 const TEXT = 25;
@@ -178,10 +193,10 @@ export class Database {
   }
 
   private async prepare(client: Client | PoolClient): Promise<void> {
+    const settings = Object.entries({ search_path: this.schema, ...SETTINGS });
     await client.query(
-      `SELECT set_config('search_path', $1, false), set_config('statement_timeout', $2, false),
-         set_config('lock_timeout', $3, false), set_config('idle_in_transaction_session_timeout', $4, false)`,
-      [this.schema, ...[STATEMENT_MS, LOCK_MS, IDLE_IN_TRANSACTION_MS].map(String)],
+      'SELECT set_config(name, value, false) FROM unnest($1::text[], $2::text[]) s (name, value)',
+      [settings.map(([name]) => name), settings.map(([, value]) => value)],
     );
     prepared.add(client);
   }
@@ -209,29 +224,46 @@ const prepared = new WeakSet<object>();
 const names = new Map<string, string>();
 
 class PreparedStatements implements Statements {
-  constructor(private readonly client: Client | PoolClient) {}
+  private readonly stream: Duplex;
+  private isCorked = false;
+
+  constructor(private readonly client: Client | PoolClient) {
+    this.stream = streamOf(client);
+  }
 
   async rows<T>(sql: string, ...values: Value[]): Promise<T[]> {
-    const { rows } = await this.client.query({ name: nameOf(sql), text: sql, values });
+    const { rows } = await this.query({ name: nameOf(sql), text: sql, values });
     return rows as T[];
   }
 
   async arrays<T>(sql: string, ...values: Value[]): Promise<T[]> {
-    const { rows } = await this.client.query({
-      name: `a${nameOf(sql)}`,
-      text: sql,
-      values,
-      rowMode: 'array',
-    });
+    const { rows } = await this.query({ name: `a${nameOf(sql)}`, text: sql, values, rowMode: 'array' });
     return rows as T[];
   }
 
   async run(sql: string, ...values: Value[]): Promise<number> {
-    const { rowCount, command } = await this.client.query({ name: nameOf(sql), text: sql, values });
+    const { rowCount, command } = await this.query({ name: nameOf(sql), text: sql, values });
     // The server answers the commit of a failed transaction so, and not with an error.
     if (sql === 'COMMIT' && command !== 'COMMIT') throw new Error('The transaction was rolled back.');
     return rowCount ?? 0;
   }
+
+  /** Statements of the same turn are sent at once. */
+  private query(config: QueryConfig & { readonly rowMode?: 'array' }): Promise<QueryResult> {
+    if (!this.isCorked) {
+      this.isCorked = true;
+      this.stream.cork();
+      process.nextTick(() => {
+        this.isCorked = false;
+        this.stream.uncork();
+      });
+    }
+    return this.client.query(config);
+  }
+}
+
+function streamOf(client: Client | PoolClient): Duplex {
+  return (client as unknown as { connection: { stream: Duplex } }).connection.stream;
 }
 
 function nameOf(sql: string): string {
@@ -244,9 +276,7 @@ function nameOf(sql: string): string {
 }
 
 function destroy(client: Client | undefined): void {
-  if (client === undefined) return;
-  const { stream } = (client as unknown as { connection: { stream: { destroy(): void } } }).connection;
-  stream.destroy();
+  if (client !== undefined) streamOf(client).destroy();
 }
 
 /** 64-bit numbers are safe integers here: times, sizes and keys. */

@@ -23,7 +23,8 @@ const LOCK_BATCHES = `
   SELECT id, name, last_seq, epoch FROM batches WHERE name = ANY($1::text[]) ORDER BY id FOR NO KEY UPDATE`;
 /** A statement of its own: it must see what was committed while the lock was awaited. */
 const READ_LEASES = `
-  SELECT l.* FROM leases l JOIN batches b ON b.id = l.batch WHERE b.name = ANY($1::text[])`;
+  SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now, l.*
+  FROM batches b LEFT JOIN leases l ON l.batch = b.id WHERE b.name = ANY($1::text[])`;
 const LOCK_NEW = 'SELECT id, name, last_seq, epoch FROM batches WHERE name = $1 FOR NO KEY UPDATE';
 const ADD_BATCH = `
   INSERT INTO batches (name, created_at) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING id, name, last_seq, epoch`;
@@ -49,11 +50,13 @@ export class Transaction {
   private readonly tasks = new TaskStates();
   /** Whether there is something to commit. */
   isDirty = false;
+  /** The time that judges leases, when batches were locked. */
+  now = 0;
 
   constructor(
     readonly statements: Statements,
-    /** The time by the clock that judges leases: the server's. */
-    public now: number,
+    /** Judges leases instead of the server's clock. */
+    private readonly clock: (() => number) | undefined,
   ) {}
 
   /** Locks batches in the same order as everybody else, and reads who holds them. */
@@ -62,10 +65,17 @@ export class Transaction {
     const texts = names.map(toText);
     const [rows, leases] = await Promise.all([
       this.statements.rows<BatchRow>(LOCK_BATCHES, texts),
-      this.statements.rows<LeaseRow>(READ_LEASES, texts),
+      this.statements.rows<LeaseRow & { readonly now: number }>(READ_LEASES, texts),
     ]);
+    // The batch of a lease that is not there is null.
     const leaseOf = new Map(leases.map((lease) => [lease.batch, lease]));
+    if (leases[0] !== undefined) this.setTime(leases[0].now);
     for (const row of rows) this.batches.set(fromStored(row.name), lockedBatch(row, leaseOf.get(row.id)));
+  }
+
+  /** Takes the server's time for leases, unless another clock judges them. */
+  setTime(now: number): void {
+    this.now = this.clock?.() ?? now;
   }
 
   find(name: string): LockedBatch | undefined {
@@ -128,6 +138,16 @@ export class Transaction {
 
   /** Writes what was decided in memory. */
   async flush(): Promise<void> {
+    await Promise.all(this.pending());
+  }
+
+  /** The same as the last thing, counted as the given write of its writer. */
+  async finish(writer: number, write: number): Promise<void> {
+    const writes = this.pending();
+    if (this.isDirty) await Promise.all([...writes, this.statements.run(WRITE_VERSION, writer, write)]);
+  }
+
+  private pending(): Promise<unknown>[] {
     const changed: ChangedTasks | undefined = this.tasks.take();
     if (changed !== undefined) this.isDirty = true;
     const writes = changed?.write(this.statements) ?? [];
@@ -136,12 +156,7 @@ export class Transaction {
       this.counts.clear();
       this.cached.clear();
     }
-    await Promise.all(writes);
-  }
-
-  /** Counts this transaction as the given one of its writer. */
-  countWrite(writer: number, write: number): Promise<number> {
-    return this.statements.run(WRITE_VERSION, writer, write);
+    return writes;
   }
 
   private countColumns(): Value[] {

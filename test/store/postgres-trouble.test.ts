@@ -1,0 +1,191 @@
+import { createServer, type Socket } from 'node:net';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { type OwnPostgres, startPostgres } from '../../scripts/start-postgres.ts';
+import { checkPostgres } from '../../src/store/postgres/check.ts';
+import { openPostgresStore, type PostgresStore } from '../../src/store/postgres/postgres-store.ts';
+import { newSchema } from './support/postgres.ts';
+import { counts, done, statuses, task, tasks } from './support/store.ts';
+
+/** Its own: it is restarted. Commits reach the disk. */
+let server: OwnPostgres;
+beforeAll(async () => {
+  server = await startPostgres();
+});
+afterAll(() => server.remove());
+
+async function opened(address = newSchema(server.address)): Promise<PostgresStore> {
+  const store = await openPostgresStore(address);
+  onTestFinished(() => store.close().catch(() => undefined));
+  return store;
+}
+
+/** Runs statements behind the back of the store. */
+async function sql(text: string, address = server.address): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: address });
+  await client.connect();
+  try {
+    return (await client.query(text)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+const schemaOf = (address: string) => new URL(address).searchParams.get('schema')!;
+
+/** A way to the server that is cut right after a commit has passed it: before the answer comes back. */
+async function cutAtCommit(): Promise<{ address: string; cutNext(): void; cuts(): number }> {
+  let [isArmed, count] = [false, 0];
+  const sockets = new Set<Socket>();
+  const proxy = createServer((near) => {
+    const far = new (near.constructor as typeof Socket)();
+    far.connect(`${server.folder}/.s.PGSQL.5432`);
+    for (const socket of [near, far]) {
+      sockets.add(socket);
+      socket.on('error', () => undefined);
+    }
+    near.on('close', () => far.destroy());
+    far.on('close', () => near.destroy());
+    near.on('data', (data) => {
+      far.write(data);
+      // The name of a statement that was prepared before is all that is sent: the commit is the shortest message.
+      const isSent = isCommit(data);
+      if (!isArmed || !isSent) return;
+      isArmed = false;
+      count++;
+      far.removeAllListeners('data');
+      far.once('data', () => near.destroy());
+    });
+    far.on('data', (data) => near.write(data));
+  });
+  let commitName = '';
+  const isCommit = (data: Buffer) => {
+    const text = data.toString('latin1');
+    const prepared = /P....(\w+)\0COMMIT\0/s.exec(text);
+    if (prepared !== null) commitName = prepared[1]!;
+    return commitName !== '' && text.includes(`\0${commitName}\0`);
+  };
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    proxy.close();
+  });
+  const { port } = proxy.address() as { port: number };
+  return {
+    address: `postgres://${server.user}@127.0.0.1:${port}/postgres`,
+    cutNext: () => {
+      isArmed = true;
+    },
+    cuts: () => count,
+  };
+}
+
+describe('a PostgreSQL server', () => {
+  it('that is restarted under load loses nothing that was reported as safe, and holds nobody up', async () => {
+    const store = await opened();
+    await store.addTasks('b', tasks(300));
+    const kept: number[] = [];
+    const writing = (async () => {
+      for (let seq = 1; seq <= 300; seq += 3) {
+        const seqs = [seq, seq + 1, seq + 2];
+        await Promise.all(seqs.map((one) => store.ended('b', one, done(`${one}`), 2, 1)));
+        kept.push(...seqs);
+      }
+    })();
+    for (const end of [server.kill, server.stop]) {
+      const before = kept.length;
+      await expect.poll(() => kept.length).toBeGreaterThan(before);
+      await end();
+      await server.start();
+      expect((await store.batch('b'))!.counts.completed).toBeGreaterThanOrEqual(before);
+    }
+    await writing;
+    expect(await counts(store, 'b')).toEqual({ completed: 300 });
+    expect(await store.result('b', 't300')).toBe('300');
+  });
+
+  it('that does not say whether it has committed is asked, and nothing is written twice', async () => {
+    const way = await cutAtCommit();
+    const store = await opened(`${way.address}?schema=${schemaOf(newSchema(server.address))}`);
+    await store.addTasks('b', tasks(1));
+    for (let round = 0; round < 5; round++) {
+      way.cutNext();
+      // Repeated, it would be refused: the ids are known.
+      await store.addTasks('b', [task(`round ${round}`)]);
+    }
+    expect(way.cuts()).toBe(5);
+    expect(await counts(store, 'b')).toEqual({ open: 6 });
+  });
+
+  it('that is gone is reported when nothing has helped, without its password', async () => {
+    const missing = 'postgres://someone:secret@127.0.0.1:1/nowhere';
+    const error = await openPostgresStore(missing).catch((reason) => reason);
+    expect(error).toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    expect(JSON.stringify([error.message, error.details])).not.toContain('secret');
+  });
+
+  it.each([
+    ['no database of this name', (address: string) => address.replace('/postgres?', '/nowhere?'), 'nowhere'],
+    ['no user of this name', (address: string) => address.replace('user=volley', 'user=nobody'), 'nobody'],
+    ['no encryption', (address: string) => `${address}&sslmode=require`, 'SSL'],
+  ])('that has %s says so', async (_name, change, word) => {
+    const error = await openPostgresStore(change(newSchema(server.address))).catch((reason) => reason);
+    expect(error).toMatchObject({ code: 'STORE_UNAVAILABLE', message: expect.stringContaining(word) });
+  });
+
+  it('needs no superuser: a role that owns its schema is enough', async () => {
+    await sql('CREATE ROLE plain LOGIN; CREATE SCHEMA plain AUTHORIZATION plain');
+    const address = server.address.replace('user=volley', 'user=plain');
+    const store = await opened(`${address}&schema=plain`);
+    await store.addTasks('b', tasks(1));
+    expect(await statuses(store, 'b')).toEqual({ t1: 'open' });
+    // Another schema would need a right that it does not have.
+    await expect(openPostgresStore(`${address}&schema=other`)).rejects.toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+    });
+    expect((await checkPostgres(`${address}&schema=plain`)).warnings).toEqual([]);
+    expect((await checkPostgres(newSchema(server.address))).warnings).toHaveLength(1);
+  });
+});
+
+describe('the schema of a PostgreSQL store', () => {
+  it('is made once by all who open it at the same moment', async () => {
+    const address = newSchema(server.address);
+    const stores = await Promise.all([opened(address), opened(address), opened(address)]);
+    await Promise.all(stores.map((store, index) => store.addTasks('b', [task(`t${index}`)])));
+    expect(await counts(stores[0]!, 'b')).toEqual({ open: 3 });
+  });
+
+  it('of a newer format, or of another program, is left alone', async () => {
+    const address = newSchema(server.address);
+    await (await opened(address)).close();
+    await sql(`UPDATE ${schemaOf(address)}.format SET version = 999`);
+    await expect(openPostgresStore(address)).rejects.toMatchObject({
+      code: 'STORE_NEWER',
+      details: { version: 999 },
+    });
+    const foreign = newSchema(server.address);
+    await sql(`CREATE SCHEMA ${schemaOf(foreign)}; CREATE TABLE ${schemaOf(foreign)}.accounts (id integer)`);
+    await expect(openPostgresStore(foreign)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    expect(
+      await sql(`SELECT count(*)::integer FROM pg_tables WHERE schemaname = '${schemaOf(foreign)}'`),
+    ).toEqual([{ count: 1 }]);
+  });
+});
+
+describe('a process that stops in the middle of a transaction', () => {
+  it('keeps others from its batch for some seconds at most', async () => {
+    const address = newSchema(server.address);
+    const store = await opened(address);
+    await store.addTasks('b', tasks(1));
+    const stuck = new pg.Client({ connectionString: server.address });
+    stuck.on('error', () => undefined);
+    await stuck.connect();
+    onTestFinished(() => stuck.end().catch(() => undefined));
+    await stuck.query('SET idle_in_transaction_session_timeout = 500');
+    await stuck.query('BEGIN');
+    await stuck.query(`SELECT * FROM ${schemaOf(address)}.batches FOR UPDATE`);
+    await store.started('b', 1, 1);
+    expect(await statuses(store, 'b')).toEqual({ t1: 'running' });
+  });
+});
