@@ -351,9 +351,11 @@ function problemOf(
     const same = places.get(each.message) ?? [];
     if (same.push(place) === 1) places.set(each.message, same);
   }
-  const texts = [...places].map(
-    ([message, same]) => `${listText(same.slice(0, MAX_SHOWN), same.length)}: ${message}`,
-  );
+  // A few have lines of their own, so that each can be found in a file.
+  const texts = [...places].flatMap(([message, same]) => {
+    const shown = same.length > MAX_SHOWN ? [listText(same.slice(0, MAX_SHOWN), same.length)] : same;
+    return shown.map((place) => `${place}: ${message}`);
+  });
   const more = texts.length - MAX_SHOWN;
   return new VolleyError(
     error.code,

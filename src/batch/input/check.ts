@@ -148,7 +148,8 @@ function unknownFields({ keys, path }: Issue & { keys: string[] }, schema: z.Zod
   const known = Object.keys(outlineAt(schema, path)?.properties ?? {});
   const where = path.length === 0 ? '' : ` in ${placeText(path)}`;
   const texts = keys.slice(0, MAX_SHOWN).map((key) => {
-    const near = SYNONYMS[key]?.find((name) => known.includes(name)) ?? nearest(key, known);
+    const meant = Object.hasOwn(SYNONYMS, key) ? SYNONYMS[key]! : [];
+    const near = meant.find((name) => known.includes(name)) ?? nearest(key, known);
     return `${show(key)}${near === undefined ? '' : ` (did you mean "${near}"?)`}`;
   });
   return `unknown field ${listText(texts, keys.length)}${where}; known fields: ${known.join(', ')}`;
