@@ -32,7 +32,7 @@ export function parseAddress(address: string): PostgresAddress {
 }
 
 /** An address as it may be shown: without password and options. */
-export function shownAddress(address: string): string {
+function shownAddress(address: string): string {
   if (!URL.canParse(address)) return 'postgres://…';
   const url = new URL(address);
   const schema = url.searchParams.get('schema');

@@ -43,7 +43,7 @@ const TEXT = 25;
 const NUMERIC = 1700;
 
 type Driver = typeof import('pg')['default'];
-export type Row = Record<string, unknown>;
+type Row = Record<string, unknown>;
 export type Value = number | string | boolean | Uint8Array | null | readonly Value[];
 
 /** Runs statements, in order. Those that are not awaited one by one share a round trip. */

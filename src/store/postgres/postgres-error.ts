@@ -11,7 +11,6 @@ const LOCK_TIMEOUT = '55P03';
 const TIMEOUT = '57014';
 const READ_ONLY = '25006';
 const TOO_LARGE = '54000';
-const UNIQUE = '23505';
 const REPEATABLE: ReadonlySet<string> = new Set(['40001', '40P01']);
 /** The server ends, starts or has no connection left. */
 const AWAY: ReadonlySet<string> = new Set(['57P01', '57P02', '57P03', '53300', '25P03', '57P05']);
@@ -51,11 +50,6 @@ export function isLost(error: unknown): boolean {
 /** Whether the transaction was undone because of another one, and would succeed now. */
 export function isRepeatable(error: unknown): boolean {
   return REPEATABLE.has(codeOf(error) ?? '');
-}
-
-/** Whether a row with the same key exists. */
-export function isDuplicate(error: unknown): boolean {
-  return codeOf(error) === UNIQUE;
 }
 
 /** Whether the store was not made yet. */

@@ -3,7 +3,7 @@ import type { Database, Statements } from './connection.ts';
 import { away, isLost, isMissing, postgresError } from './postgres-error.ts';
 
 /** A step from one format to the next. A released step never changes. */
-export interface PostgresMigration {
+interface PostgresMigration {
   /** The resulting format, from 1, without gaps. */
   readonly version: number;
   readonly statements: readonly string[];
@@ -172,7 +172,7 @@ const FIRST = [
   'INSERT INTO writers (id, writes, last) VALUES (0, 0, 0)',
 ];
 
-export const POSTGRES_MIGRATIONS: readonly PostgresMigration[] = [{ version: 1, statements: FIRST }];
+const POSTGRES_MIGRATIONS: readonly PostgresMigration[] = [{ version: 1, statements: FIRST }];
 
 /** Serializes migrations ("Voly"). */
 const LOCK = 0x566f_6c79;
