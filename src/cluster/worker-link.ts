@@ -137,12 +137,20 @@ export class WorkerLink {
     await Promise.race([this.writeNote().catch(() => {}), sleep(GOODBYE_MS)]);
   }
 
+  private async leave(): Promise<void> {
+    if (this.isClosed) return;
+    await this.close();
+    this.host.gone();
+  }
+
   private start(): this {
     this.subscriber.on('message', (_, text) => this.heard(text));
     this.join();
     this.timers[0] = setInterval(() => {
+      const { isGone } = this.protocol;
       this.protocol.tick(performance.now(), newSession(this.options.name));
       this.obey();
+      if (!isGone && this.protocol.isGone) void this.leave();
     }, this.times.beatMs / 4);
     void this.beat();
     return this;
@@ -199,8 +207,7 @@ export class WorkerLink {
       if (before !== protocol.epoch) void this.greet();
       this.obey();
       if (protocol.isGone) {
-        await this.close();
-        this.host.gone();
+        await this.leave();
         return;
       }
     } catch (error) {

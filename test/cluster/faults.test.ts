@@ -155,6 +155,20 @@ describe.concurrent('a partition', () => {
     expect((await results).map((end) => end.status === 'completed' && end.value)).toEqual(values(4));
   });
 
+  test('does not keep a worker that drains', async (context) => {
+    const { cluster, network } = ownCluster(context);
+    const { tool, runs, stopped } = heldTool(false);
+    const ofWorker = await network();
+    const worker = await cluster.worker('a', [tool], { settings: ofWorker.settings, times: SHORT });
+    const { calls } = await cluster.coordinator([tool], { times: SHORT });
+    const results = calls.executeParallel(list(1));
+    await vi.waitFor(() => expect(runs).toEqual([0]), PATIENT);
+    ofWorker.network.cut();
+    await worker.drain();
+    expect(stopped).toEqual([0]);
+    expect(await results).toMatchObject([{ status: 'failed' }]);
+  });
+
   test('of the coordinator lets workers go on, and it gets all results afterwards', async (context) => {
     const { cluster, key, network } = ownCluster(context);
     const { tool, runs, stopped, finish } = heldTool(false);

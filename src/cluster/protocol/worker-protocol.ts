@@ -92,6 +92,8 @@ export class WorkerProtocol<O> {
 
   /** Must be called often, and first of all after the process was stopped for a while. */
   tick(now: number, newSession: string): void {
+    // A worker that drains needs no answer to leave if its session is over, or if nobody has heard of it.
+    if ((now > this.leaseEndsAt || this.beat === 0) && this.leaveIfDrained()) return;
     if (now > this.leaseEndsAt) this.rejoin(newSession);
   }
 
