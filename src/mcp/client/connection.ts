@@ -127,10 +127,11 @@ export class Connection {
       await listener.tools(tools, client.getServerVersion()?.name ?? '');
       return connection;
     } catch (error) {
-      const { lastWords } = connection;
-      // A server that never started its work has nothing to finish.
-      if (transport instanceof StdioTransport) transport.kill();
+      // A server that never started its work has nothing to finish. One that does not read is about to end by itself.
+      const isEnding = (error as NodeJS.ErrnoException).code === 'EPIPE';
+      if (transport instanceof StdioTransport && !isEnding) transport.kill();
       await connection.close();
+      const { lastWords } = connection;
       if (target.kind === 'http' && isRefused(error)) throw target.login?.refused() ?? error;
       // An error of the protocol has said it all.
       if (lastWords === '' || error instanceof ProtocolError || signal.aborted) throw error;

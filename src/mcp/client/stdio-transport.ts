@@ -187,10 +187,10 @@ export class StdioTransport implements Transport {
     await endGroup(pid);
     running.delete(pid);
     if (this.isOver) return;
-    const { stdout } = this.child!;
+    const { stdout, stderr } = this.child!;
     const waiting = new AbortController();
-    stdout!.once('close', () => waiting.abort());
-    if (!stdout!.destroyed) await delay(LINGER_MS, undefined, { signal: waiting.signal }).catch(() => {});
+    this.child!.once('close', () => waiting.abort());
+    if (!stdout!.destroyed || !stderr!.destroyed) await delay(LINGER_MS, undefined, { signal: waiting.signal }).catch(() => {});
     this.finish();
   }
 
