@@ -190,7 +190,8 @@ export class StdioTransport implements Transport {
     const { stdout, stderr } = this.child!;
     const waiting = new AbortController();
     this.child!.once('close', () => waiting.abort());
-    if (!stdout!.destroyed || !stderr!.destroyed) await delay(LINGER_MS, undefined, { signal: waiting.signal }).catch(() => {});
+    if (!stdout!.destroyed || !stderr!.destroyed)
+      await delay(LINGER_MS, undefined, { signal: waiting.signal }).catch(() => {});
     this.finish();
   }
 
