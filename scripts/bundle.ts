@@ -51,6 +51,9 @@ const RUN = ['cli/commands/run', 'batch/actions/add-batch', 'batch/actions/start
   .concat('batch/run/batch-run', 'batch/run/runs', 'mcp/open-coordinator', 'config/assemble', 'config/trust')
   .concat('cli/display/create-display', 'batch/run/holder-requests');
 
+/** A module may be loaded late by one command and at once by another. */
+const CHECKS = { ineffectiveDynamicImport: false };
+
 /**
  * Bundles `src`, and `extra` entries by their names, into `outDir`. What is imported dynamically stays a chunk of its own, so that a command loads what
  * it uses.
@@ -61,6 +64,7 @@ export async function bundle(outDir: string, extra: Readonly<Record<string, stri
     platform: 'node',
     input: { ...Object.fromEntries(ENTRIES.map((entry) => [entry, `src/${entry}.ts`])), ...extra },
     external: isExternal,
+    checks: CHECKS,
     plugins: [keepModuleUrls(outDir), onlyEnglish(), withoutFacades()],
   });
   await build.write({
@@ -81,7 +85,7 @@ export async function bundle(outDir: string, extra: Readonly<Record<string, stri
 /** `src/cli/start.ts` says why the command line is CommonJS. */
 async function bundleCommandLine(outDir: string): Promise<void> {
   const dir = join(outDir, 'cli');
-  const common = { cwd: ROOT, platform: 'node', external: isExternal } as const;
+  const common = { cwd: ROOT, platform: 'node', external: isExternal, checks: CHECKS } as const;
   const program = await rolldown({
     ...common,
     input: { 'command-line': 'src/cli/command-line.ts' },
