@@ -85,7 +85,7 @@ describe.each(CHOSEN_AGENTS.map((agent) => [agent.name, agent] as const))('%s fr
 
     const results = events.filter(({ type }) => type === 'result');
     const text = expect.stringContaining('no such model today') as string;
-    expect(results, about).toEqual([{ type: 'result', ok: false, text }]);
+    expect(results, about).toMatchObject([{ type: 'result', ok: false, text }]);
     keepStream(agent, lines, workplace, '-failed');
   });
 
