@@ -107,7 +107,7 @@ function safeCacheFile(): string | undefined {
   }
 }
 
-/** Compiled code by file. Undefined if there is none, or if it is damaged: V8 would trust it. */
+/** Compiled code by file. Undefined if there is none, or if it is damaged, which V8 does not check. */
 function readCache(file: string): ReadonlyMap<string, Buffer> | undefined {
   try {
     const bytes = readFileSync(file);

@@ -568,7 +568,7 @@ interface Forecast extends Usage {
 /**
  * Predicts when an execution can start: running ones end in the order of their estimated ends until it fits. The order
  * does not depend on the current time, so nothing that starts later than an overdue end can push the start further
- * away. That bounds the delay, however wrong the estimates are. If it is to start on a worker, only what runs there
+ * away. That bounds the delay, however wrong the estimates are. If it will start on a worker, only what runs there
  * holds resources that it needs. Undefined if too many run to be inspected.
  */
 function forecastStart(execution: Execution, room: Room, on: PlacedWorker | undefined): Forecast | undefined {

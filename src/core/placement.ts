@@ -371,7 +371,7 @@ export class WorkerPlacement {
     this.workersChanged();
   }
 
-  /** Adds a worker that is just large enough for a class, if there is none. */
+  /** Adds a worker with exactly what the class needs, if no worker has enough. */
   makePossible(demand: DemandClass): void {
     if (this.isPossible(demand)) return;
     const id = `needed ${this.workers.size}`;

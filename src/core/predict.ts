@@ -124,7 +124,7 @@ function scaleDown(
       : [...sharesBefore(scheduler, group), ...sharesOf(group)];
   const startedOf = new Map<DemandClass, number>();
   const allSlots = placement?.slots ?? resources.limits[CONCURRENCY]! / SCALE;
-  // With so many slots that stand-ins cannot fill them several times, some of the workers stand for all.
+  // If there are too many slots to fill several times with a sample, some workers represent all of them.
   const step = placement === undefined ? 1 : Math.max(1, Math.ceil((WAVES * allSlots) / MAX_STAND_INS));
   rehearsal.workerStep = Number.isFinite(step) ? step : 1;
   const running =

@@ -15,7 +15,7 @@ interface PostgresMigration {
  * on top. Its rows are deleted together, in the transaction that holds the batch.
  *
  * `writers` has a row for each process that writes. Its transactions count up there: the sum is the version of the
- * store, without a row that all processes wait for, and `last` tells whether a transaction whose answer was lost was committed.
+ * store, without a row that all processes wait for, and `last` shows whether a transaction whose answer was lost was committed.
  */
 const FIRST = [
   `CREATE TABLE batches (
