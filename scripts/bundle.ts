@@ -3,12 +3,16 @@ import { readFileSync } from 'node:fs';
 import { chmod, cp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Plugin, rolldown } from 'rolldown';
+import vm from 'node:vm';
+import { type OutputBundle, type Plugin, rolldown } from 'rolldown';
 import { parseAst } from 'rolldown/parseAst';
+import { minifySync } from 'rolldown/utils';
+import { scriptOfModule } from '../src/cli/script-of-module.ts';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
 const SOURCES = join(ROOT, 'src');
 
+const COMMAND_LINE = 'cli/command-line';
 /** What is loaded by its path: by users, by a new thread or process. Each keeps its place below `dist`. */
 export const ENTRIES = [
   'index',
@@ -21,6 +25,7 @@ export const ENTRIES = [
   'script/evaluate-worker',
   'script/program-worker',
   'tools/schema-worker',
+  COMMAND_LINE,
 ];
 /** Files that are not TypeScript but belong to the package. */
 const ASSETS = ['runners/process/launcher.pl', 'cli/mcp/client-watch.pl'];
@@ -52,7 +57,7 @@ const RUN = ['cli/commands/run', 'batch/actions/add-batch', 'batch/actions/start
   .concat('cli/display/create-display', 'batch/run/holder-requests');
 
 /** A module may be loaded late by one command and at once by another. */
-const CHECKS = { ineffectiveDynamicImport: false };
+const CHECKS = { ineffectiveDynamicImport: false, pluginTimings: false };
 
 /**
  * Bundles `src`, and `extra` entries by their names, into `outDir`. What is imported dynamically stays a chunk of its own, so that a command loads what
@@ -65,9 +70,9 @@ export async function bundle(outDir: string, extra: Readonly<Record<string, stri
     input: { ...Object.fromEntries(ENTRIES.map((entry) => [entry, `src/${entry}.ts`])), ...extra },
     external: isExternal,
     checks: CHECKS,
-    plugins: [keepModuleUrls(outDir), onlyEnglish(), withoutFacades()],
+    plugins: [keepModuleUrls(outDir), onlyEnglish(), withoutFacades(), compact()],
   });
-  await build.write({
+  const { output } = await build.write({
     dir: outDir,
     format: 'esm',
     chunkFileNames: 'chunks/[name].js',
@@ -75,40 +80,29 @@ export async function bundle(outDir: string, extra: Readonly<Record<string, stri
     codeSplitting: { groups: chunks() },
   });
   await build.close();
-  await bundleCommandLine(outDir);
+  await bundleStart(
+    outDir,
+    output.map((file) => (file.type === 'chunk' ? file.code : '')),
+  );
   await writeFile(join(outDir, 'LICENSES.txt'), (await Promise.all(INLINED.map(licenseOf))).join('\n'));
   for (const asset of ASSETS) await cp(join(SOURCES, asset), join(outDir, asset));
   // npm does this where the package is installed. In the checkout itself `npx volley` needs it too.
   await chmod(join(outDir, 'cli/main.js'), 0o755);
 }
 
-/** `src/cli/start.ts` says why the command line is CommonJS. */
-async function bundleCommandLine(outDir: string): Promise<void> {
-  const dir = join(outDir, 'cli');
-  const common = { cwd: ROOT, platform: 'node', external: isExternal, checks: CHECKS } as const;
-  const program = await rolldown({
-    ...common,
-    input: { 'command-line': 'src/cli/command-line.ts' },
-    plugins: [keepModuleUrls(outDir), onlyEnglish(), importsFromOutside()],
-  });
-  const { output } = await program.write({
-    dir,
-    format: 'cjs',
-    entryFileNames: '[name].cjs',
-    chunkFileNames: 'chunks/[name].cjs',
-    comments: false,
-    codeSplitting: { groups: chunks() },
-  });
-  await program.close();
+/** `src/cli/start.ts` loads the bundled modules of the command line as scripts. */
+async function bundleStart(outDir: string, code: readonly string[]): Promise<void> {
   const hash = createHash('sha256');
-  for (const file of output) if (file.type === 'chunk') hash.update(file.code);
-  const start = await rolldown({
-    ...common,
+  for (const each of code) hash.update(each);
+  const build = await rolldown({
+    cwd: ROOT,
+    platform: 'node',
+    external: isExternal,
     input: { main: 'src/cli/start.ts' },
     transform: { define: { BUILD: JSON.stringify(hash.digest('hex').slice(0, 16)) } },
   });
-  await start.write({ dir, format: 'esm', comments: false });
-  await start.close();
+  await build.write({ dir: join(outDir, 'cli'), format: 'esm', comments: false });
+  await build.close();
 }
 
 /** Compiles modules of `src`, given by their paths in it, one by one: each becomes a file of its own, at the same path. */
@@ -142,6 +136,12 @@ function chunks(): { name: string; test: (id: string) => boolean; minShareCount?
   const status = loadedBy(STATUS);
   const store = loadedBy(['store/open/open-store']);
   const run = loadedBy(RUN);
+  const server = loadedBy(['server/index']);
+  const features = loadedBy(['tasks/run/feature-run']);
+  const fromLibrary = loadedBy(
+    ENTRIES.filter((entry) => entry !== COMMAND_LINE && entry !== 'server/index'),
+    [IMPORT, DYNAMIC_IMPORT],
+  );
   const inLayer = (layer: string, has: (id: string) => boolean) => ({
     name: layer,
     test: (id: string) => id.startsWith(`${join(SOURCES, layer)}/`) && has(id),
@@ -158,21 +158,31 @@ function chunks(): { name: string; test: (id: string) => boolean; minShareCount?
     { name: 'zod', test: (id) => /\/node_modules\/zod\//.test(id) },
     of('common', (id) => status.has(id) && library.has(id)),
     of('store', (id) => store.has(id)),
-    of('status', (id) => status.has(id)),
+    of('status', (id) => status.has(id) && fromLibrary.has(id)),
     of('tools', (id) => library.has(id) && run.has(id)),
     of('library', (id) => library.has(id)),
-    of('run', (id) => run.has(id)),
+    of('run', (id) => run.has(id) && fromLibrary.has(id)),
+    of('shared', (id) => server.has(id) && fromLibrary.has(id)),
+    of('holder', (id) => server.has(id) && (status.has(id) || run.has(id))),
+    of('features', (id) => server.has(id) && features.has(id)),
+    of('server', (id) => server.has(id)),
+    of('status-command', (id) => status.has(id)),
+    of('run-command', (id) => run.has(id)),
   ];
 }
 
 const IMPORT = /^(?:import|export) (?!type )(?:[^;]*? from )?'(\.[^']+)';/gm;
 
-/** The modules that some modules load with them. */
-function loadedBy(modules: readonly string[]): ReadonlySet<string> {
+const DYNAMIC_IMPORT = /(?<!typeof )import\('(\.[^']+)'\)/g;
+
+/** The modules that some modules load with them, or those that they load at any time. */
+function loadedBy(modules: readonly string[], imports = [IMPORT]): ReadonlySet<string> {
   const found = new Set(modules.map((module) => join(SOURCES, `${module}.ts`)));
-  for (const file of found)
-    for (const [, from] of readFileSync(file, 'utf8').matchAll(IMPORT))
-      found.add(resolve(dirname(file), from!));
+  for (const file of found) {
+    const code = readFileSync(file, 'utf8');
+    for (const each of imports)
+      for (const [, from] of code.matchAll(each)) found.add(resolve(dirname(file), from!));
+  }
   return found;
 }
 
@@ -190,10 +200,12 @@ function keepModuleUrls(outDir: string): Plugin {
         result = `${result.slice(0, start)}__module_url__("${path}")${result.slice(end)}`;
       return result;
     },
-    renderChunk(code, chunk, { format, dir }) {
+    renderChunk(code, chunk, { dir }) {
       const up = relative(join(dir!, dirname(chunk.fileName)), outDir).replaceAll('\\', '/') || '.';
-      const own = format === 'cjs' ? 'require("node:url").pathToFileURL(__filename)' : 'import.meta.url';
-      return code.replaceAll(MODULE_URL, (_, path: string) => `new URL("${up}/${path}", ${own}).href`);
+      return code.replaceAll(
+        MODULE_URL,
+        (_, path: string) => `new URL("${up}/${path}", import.meta.url).href`,
+      );
     },
   };
 }
@@ -252,6 +264,15 @@ interface AstNode {
   readonly end: number;
 }
 
+interface ParentNode extends AstNode {
+  readonly body?: unknown;
+  readonly cases?: unknown;
+  readonly consequent?: unknown;
+  readonly local?: { readonly name?: string };
+  readonly left?: { readonly name?: string };
+  readonly argument?: { readonly name?: string };
+}
+
 interface ModuleUrl extends AstNode {
   readonly object?: AstNode;
   readonly property?: { readonly name?: string };
@@ -268,23 +289,80 @@ function found(root: unknown, isWanted: (node: AstNode) => boolean): AstNode[] {
   const nodes: AstNode[] = [];
   const visit = (value: unknown): void => {
     if (typeof value !== 'object' || value === null) return;
-    if (isWanted(value as AstNode)) nodes.push(value as AstNode);
+    if ('type' in value && isWanted(value as AstNode)) nodes.push(value as AstNode);
     Object.values(value).forEach(visit);
   };
   visit(root);
   return nodes.sort((a, b) => b.start - a.start);
 }
 
-/** `src/cli/start.ts` gives each file of the command line a function that imports for it. */
-function importsFromOutside(): Plugin {
+/**
+ * Removes white space, but leaves each statement and member a line of its own, so that a stack trace and an uncaught error
+ * show where it happened. Checks that `src/cli/start.ts` can load the modules of the command line.
+ */
+function compact(): Plugin {
   return {
-    name: 'imports-from-outside',
-    renderChunk(code) {
-      if (!code.includes('import(')) return null;
-      let result = code;
-      for (const { start } of found(parseAst(code), ({ type }) => type === 'ImportExpression'))
-        result = `${result.slice(0, start)}__${result.slice(start)}`;
-      return result;
+    name: 'compact',
+    generateBundle(_, files) {
+      for (const [file, each] of Object.entries(files)) {
+        if (each.type !== 'chunk') continue;
+        const { code, errors } = minifySync(file, each.code, WHITESPACE);
+        if (errors.length > 0) throw new Error(`${file}: ${errors[0]!.message}`);
+        const nodes = found(parseAst(code), () => true);
+        each.code = withLines(code, nodes);
+        if (!each.isEntry || each.name === COMMAND_LINE) checkScript(file, each.code, nodes);
+        if (isInCircle(file, files)) throw new Error(`${file} imports itself through others.`);
+      }
     },
   };
+}
+
+const ASSIGNMENT = /^(Assignment|Update)Expression$/;
+const IMPORT_NODE = /^(ImportExpression|MetaProperty)$/;
+const WHITESPACE = { compress: false, mangle: false, codegen: { removeWhitespace: true } } as const;
+
+/**
+ * Puts lines apart, and escapes in strings what only looks like an import, and all but ASCII: text of one byte for each
+ * character is read and compiled in less time.
+ */
+function withLines(code: string, nodes: readonly ParentNode[]): string {
+  const imports = new Set(nodes.filter(({ type }) => IMPORT_NODE.test(type)).map(({ start }) => start));
+  const inserts = new Map<number, string>();
+  for (const { body, cases, consequent } of nodes)
+    for (const { start } of [body, cases, consequent].filter(Array.isArray).flat() as AstNode[])
+      if (start > 0) inserts.set(start, '\n');
+  for (const { index } of code.matchAll(/import(?=\(|\.meta\.url)/g))
+    if (!imports.has(index)) inserts.set(index + 'import'.length, '\\');
+  let result = '';
+  let end = 0;
+  for (const [at, text] of [...inserts].sort(([a], [b]) => a - b)) {
+    result += code.slice(end, at) + text;
+    end = at;
+  }
+  return `${result}${code.slice(end)}`.replaceAll(/[^\0-\x7f]/g, escaped);
+}
+
+function escaped(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}
+
+function isInCircle(file: string, files: OutputBundle): boolean {
+  const reached = new Set<string>();
+  const importsOf = (name: string) => {
+    const chunk = files[name];
+    return chunk?.type === 'chunk' ? chunk.imports : [];
+  };
+  for (const name of importsOf(file)) reached.add(name);
+  for (const name of reached) for (const next of importsOf(name)) reached.add(next);
+  return reached.has(file);
+}
+
+/** A script takes what it imports once, so nothing that is exported may change afterwards. */
+function checkScript(file: string, code: string, nodes: readonly ParentNode[]): void {
+  new vm.Script(scriptOfModule(code), { filename: file });
+  const exported = new Set(nodes.map(({ type, local }) => type === 'ExportSpecifier' && local?.name));
+  for (const { type, left, argument } of nodes) {
+    const name = ASSIGNMENT.test(type) && (left ?? argument)?.name;
+    if (name && exported.has(name)) throw new Error(`${file} exports ${name} and changes it.`);
+  }
 }

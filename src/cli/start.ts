@@ -11,18 +11,19 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import vm from 'node:vm';
 import { userFolder } from '../config/user-folder.ts';
+import { scriptOfModule } from './script-of-module.ts';
 
 /**
  * The `dist/cli/main.js` of the built package. A third of the time of a short command was to compile its code, so code is
  * compiled once and kept in the user's folder. Node can do this by itself only from version 22 on, and keeps what the
  * first command happened to use; this keeps what each command uses.
  *
- * V8 compiles scripts ahead, not modules of Node 20, so the command line is bundled as CommonJS. Its files are
- * `command-line.cjs` and `chunks/*.cjs`; packages and the files of users are loaded by Node as ever.
+ * V8 compiles scripts ahead, not modules of Node 20, so the files of the command line, which are modules that the
+ * library shares, are made scripts as they are read. Packages and the files of users are loaded by Node as ever.
  */
 
 /** Identifies the bundled files. The build sets it. */
@@ -34,33 +35,25 @@ const MAX_FILES = 40;
 const MAX_CPU_MS = 3000;
 const CHECKSUM_BYTES = 32;
 
-/** A loaded file of the bundle. Requiring it again, also in a circle, gives what it has exported so far. */
-interface LoadedModule {
-  readonly exports: Record<string, unknown>;
-}
+type Exports = Record<string, unknown>;
 
 type Wrapper = (
-  exports: LoadedModule['exports'],
-  require: (name: string) => unknown,
-  __filename: string,
+  load: (name: string) => Exports,
   importModule: (name: string) => Promise<unknown>,
-) => void;
+  url: string,
+) => Exports;
 
-const FOLDER = dirname(fileURLToPath(import.meta.url));
+const DIST = dirname(dirname(fileURLToPath(import.meta.url)));
 const requirePackage = createRequire(import.meta.url);
 
-/** A script cannot import by itself. A package is required, so that there is one copy of it. */
-const importModule = async (name: string): Promise<unknown> =>
-  /^(file|data|node):/.test(name) ? import(name) : requirePackage(name);
-
-const modules = new Map<string, LoadedModule>();
+const modules = new Map<string, Exports>();
 const scripts = new Map<string, vm.Script>();
 
 const cacheFile = safeCacheFile();
 const compiled = cacheFile === undefined ? undefined : readCache(cacheFile);
 let isRejected = false;
 
-const { runCommandLine } = load(join(FOLDER, 'command-line.cjs')) as typeof import('./command-line.ts');
+const { runCommandLine } = load(join(DIST, 'cli/command-line.js')) as typeof import('./command-line.ts');
 if (cacheFile !== undefined && (compiled === undefined || isRejected))
   process.once('exit', (status) => {
     const { user, system } = process.cpuUsage();
@@ -68,22 +61,30 @@ if (cacheFile !== undefined && (compiled === undefined || isRejected))
   });
 await runCommandLine();
 
-function load(file: string): unknown {
+/** Modules of the bundle never import each other in circles. */
+function load(file: string): Exports {
   const known = modules.get(file);
-  if (known !== undefined) return known.exports;
-  const module: LoadedModule = { exports: {} };
-  modules.set(file, module);
-  const cachedData = compiled?.get(file);
-  const script = new vm.Script(
-    `(function (exports, require, __filename, __import) {${readFileSync(file, 'utf8')}\n})`,
-    { filename: file, cachedData },
-  );
+  if (known !== undefined) return known;
+  const script = new vm.Script(scriptOfModule(readFileSync(file, 'latin1')), {
+    filename: file,
+    cachedData: compiled?.get(file),
+  });
   if (script.cachedDataRejected === true) isRejected = true;
   scripts.set(file, script);
   const folder = dirname(file);
-  const require = (name: string) => (name.startsWith('.') ? load(join(folder, name)) : requirePackage(name));
-  (script.runInThisContext() as Wrapper)(module.exports, require, file, importModule);
-  return module.exports;
+  const loadName = (name: string): Exports =>
+    name.startsWith('.') ? load(join(folder, name)) : (requirePackage(name) as Exports);
+  // A script cannot import by itself. A package is required, so that there is one copy of it.
+  const importModule = async (name: string): Promise<unknown> => {
+    if (/^(file|data|node):/.test(name)) return import(name);
+    const found = loadName(name);
+    return name.startsWith('.') || 'default' in found
+      ? found
+      : Object.create(found, { default: { value: found } });
+  };
+  const exports = (script.runInThisContext() as Wrapper)(loadName, importModule, pathToFileURL(file).href);
+  modules.set(file, exports);
+  return exports;
 }
 
 /**
@@ -117,7 +118,7 @@ function readCache(file: string): ReadonlyMap<string, Buffer> | undefined {
     const found = new Map<string, Buffer>();
     let at = listEnd + 1;
     for (const [name, size] of JSON.parse(content.toString('utf8', 0, listEnd)) as [string, number][]) {
-      found.set(join(FOLDER, name), content.subarray(at, at + size));
+      found.set(join(DIST, name), content.subarray(at, at + size));
       at += size;
     }
     return found;
@@ -129,7 +130,7 @@ function readCache(file: string): ReadonlyMap<string, Buffer> | undefined {
 function writeCache(file: string): void {
   try {
     const parts = [...scripts].map(([name, script]) => [name, script.createCachedData()] as const);
-    const list = parts.map(([name, data]) => [name.slice(FOLDER.length + 1), data.length]);
+    const list = parts.map(([name, data]) => [relative(DIST, name), data.length]);
     const content = Buffer.concat([
       Buffer.from(`${JSON.stringify(list)}\n`),
       ...parts.map(([, data]) => data),

@@ -63,7 +63,7 @@ describe('a command that only looks', () => {
     expect(packages).not.toContain('yaml');
   });
 
-  it.each(['stop', 'cancel'])('starts without them, if it asks whoever runs a batch: %s', (name) => {
+  it.each(['stop', 'cancel'])('starts without them if it asks the process that runs a batch: %s', (name) => {
     const { layers, packages } = loadedBy(
       'cli/command-line.ts',
       'cli/session/action-command.ts',
