@@ -101,19 +101,15 @@ export class Block<N extends LinkedNode> implements Rows<N> {
     }
   }
 
-  /** Marks a node as settled and returns the nodes of the block that waited for it alone. */
-  settle(settled: number): N[] | undefined {
-    const { waitingFor, dependentPlaces } = this;
+  /** Marks a node as settled and calls back for each node of the block that waited for it alone. */
+  settle(settled: number, unblocked?: (dependent: N) => void): void {
+    const { nodes, waitingFor, dependentPlaces } = this;
     const to = this.dependentStarts[settled + 1]!;
-    let ready: N[] | undefined;
     waitingFor[settled] = -1;
     for (let at = this.dependentStarts[settled]!; at < to; at++) {
       const place = dependentPlaces[at]!;
-      if (--waitingFor[place]! !== 0) continue;
-      if (ready === undefined) ready = [this.nodes[place]!];
-      else ready.push(this.nodes[place]!);
+      if (--waitingFor[place]! === 0) unblocked?.(nodes[place]!);
     }
-    return ready;
   }
 
   dependenciesOf(place: number): N[] | undefined {

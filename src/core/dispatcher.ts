@@ -185,6 +185,11 @@ export class Dispatcher {
     this.contest.wake(this.reservation.waiters);
   }
 
+  /** Whether others may not run because it holds room, however much there is. */
+  excludesOthers({ claims, demand: { conflicts, tool } }: Execution): boolean {
+    return claims !== undefined || conflicts.length + tool.conflictedBy > 0 || !this.quotas.isEmpty;
+  }
+
   /** Frees the resources of a running execution while it waits for others. */
   lend(execution: Execution): void {
     this.structureChanged();
@@ -402,22 +407,38 @@ export class Dispatcher {
     while (this.resources.hasSlot()) {
       const execution = plan.nextDue();
       if (execution === undefined) break;
-      const isFree = this.obstacle(execution.demand, now) === undefined && this.mayTakeLocks(execution);
-      if (isFree && this.reservationAgainst(execution, now) === undefined) this.launch(execution, now, start);
+      const { dueOn } = plan;
+      const isFree =
+        this.obstacle(execution.demand, now) === undefined &&
+        this.mayTakeLocks(execution) &&
+        this.reservationAgainst(execution, now) === undefined;
+      if (isFree && (dueOn === undefined || this.isOpen(dueOn, execution, now)))
+        this.launch(execution, now, start, dueOn);
     }
     if (plan.isOver) this.dropPlan();
+  }
+
+  /** Whether the execution can start on this worker now, which may be kept free for another. */
+  private isOpen(worker: PlacedWorker, execution: Execution, now: number): boolean {
+    return worker.hasRoom(execution.demand.needs) && worker !== this.workerKeptFrom(execution, now);
   }
 
   private mayTakeLocks(execution: Execution): boolean {
     return execution.claims === undefined || this.resources.locks.obstacle(execution) === undefined;
   }
 
-  private launch(execution: Execution, now: number, start: (execution: Execution) => void): void {
+  private launch(
+    execution: Execution,
+    now: number,
+    start: (execution: Execution) => void,
+    on?: PlacedWorker,
+  ): void {
     const { demand } = execution;
     dequeue(execution);
     this.reorder(demand);
     this.quotas.choose(execution, now);
-    this.room.occupy(execution, this.workerKeptFrom(execution, now));
+    if (on === undefined) this.room.occupy(execution, this.workerKeptFrom(execution, now));
+    else this.room.occupy(execution, undefined, on);
     if (!this.quotas.isEmpty) this.watchProbe(execution, now);
     demand.tool.rate?.record(now);
     demand.group.rate?.record(now);
@@ -694,10 +715,12 @@ class Room {
     this.resources = new ResourceAccounts({}, lockPromoted);
   }
 
-  /** Takes everything an execution needs. It must fit, on another worker than the one it is kept from. */
-  occupy(execution: Execution, keptFrom?: PlacedWorker): void {
+  /** Takes everything an execution needs. It must fit: on the given worker, or on another than the one it is kept from. */
+  occupy(execution: Execution, keptFrom?: PlacedWorker, on?: PlacedWorker): void {
     const { needs, tool, group, conflicts } = execution.demand;
-    if (this.placement !== undefined) this.placement.take(execution, execution.room === 'lent', keptFrom);
+    if (on !== undefined) this.placement!.takeOn(on, execution);
+    else if (this.placement !== undefined)
+      this.placement.take(execution, execution.room === 'lent', keptFrom);
     execution.room = 'held';
     execution.forgetHeld();
     const { holders } = this;

@@ -251,6 +251,15 @@ const BATCH_ERRORS = {
       'The store cannot be opened, read or written: no permission, a full disk, a deleted file, a lock that is not released, a database server that cannot be reached or refuses the login.',
     remedy: 'Fix the cause named in the message, then try again. A failed write leaves nothing behind.',
   },
+  STORE_NOT_EMPTY: {
+    meaning: 'A store was to be copied to a place where there is something already. Nothing was copied.',
+    remedy: 'Name a file that does not exist, or another schema: `?schema=NAME`.',
+  },
+  COPY_DIFFERS: {
+    meaning:
+      'The copy of a store was given up, because the store was written to while it was copied, or because the copy was not read back as it was written. Nothing of the copy is left.',
+    remedy: 'Stop the servers and commands that use the store, then copy it again.',
+  },
   STORE_CLOSED: {
     meaning: 'The store is closed and accepts no more calls.',
     remedy: 'Open it again, or call before close().',
@@ -379,6 +388,12 @@ const SCRIPT_ERRORS = {
 
 /** Errors of the HTTP server. */
 const SERVER_ERRORS = {
+  NO_LEADER: {
+    meaning:
+      'None of the servers on this store took the request: the one that runs the batches has just died, or all are busy.',
+    remedy:
+      'Check with `volley status` whether the batch runs, then try again. `volley servers` shows who leads.',
+  },
   TOO_MANY_STREAMS: {
     meaning: 'The server has reached its limit of open event streams.',
     remedy: 'Close some, try again later, or raise the limit named in the message.',
@@ -504,6 +519,12 @@ const FEATURE_ERRORS = {
   AGENT_NOT_INSTALLED: {
     meaning: 'The program of an agent cannot be found, or is not executable. Nothing was started.',
     remedy: 'Install it, or name another with `command` under `[tasks.agents.NAME]` in `volley.toml`.',
+  },
+  AGENT_WORK_REFUSED: {
+    meaning:
+      'What a worker returned for an attempt at a subtask is not one well-formed commit on top of the one that it was sent, is too large, or is not what a worker returns.',
+    remedy:
+      'Nothing of it reached the project. Update the clone of the worker if the message says that it lacks a commit. Otherwise, find out who has the key of the cluster.',
   },
   INVALID_ANSWER: {
     meaning: 'An agent or a model was asked, and none of its answers was valid.',

@@ -82,25 +82,19 @@ export class ExecutionGraph<N extends LinkedNode = LinkedNode> {
     }
   }
 
-  /** Marks a node as settled and returns the dependents that are now unblocked. */
-  settle(node: N): readonly N[] | undefined {
+  /** Marks a node as settled and calls back for each dependent that is now unblocked. */
+  settle(node: N, unblocked?: (dependent: N) => void): void {
     const isAlone = node.edges === undefined;
     const { block, links } = node;
     // A cancelled node's dependencies may run for a long time and must not keep it in memory.
     const awaited = isAlone || node.waitingFor <= 0 ? undefined : node.dependencies;
     node.dropEdges();
-    if (isAlone) return undefined;
+    if (isAlone) return;
     if (awaited !== undefined) for (const dependency of awaited) dependency.links?.dependentSettled();
-    let ready: N[] | undefined;
-    if (block !== undefined) ready = block.settle(node.seq - block.firstSeq) as N[] | undefined;
-    if (links !== undefined) {
-      for (const dependent of (links.dependents ?? []) as N[]) {
-        if (dependent.isDone || waitsForOneLess(dependent) > 0) continue;
-        ready ??= [];
-        ready.push(dependent);
-      }
-    }
-    return ready;
+    if (block !== undefined) (block as Block<N>).settle(node.seq - block.firstSeq, unblocked);
+    if (links === undefined) return;
+    for (const dependent of (links.dependents ?? []) as N[])
+      if (!dependent.isDone && waitsForOneLess(dependent) <= 0) unblocked?.(dependent);
   }
 
   /** Removes a settled node from the graph; its id can be used again. */

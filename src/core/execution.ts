@@ -89,7 +89,10 @@ export class Execution extends LinkedNode implements Timed, LockHolder {
     this.packed = (this.packed & ~(LEVEL_MASK << LEVEL_SHIFT)) | (level << LEVEL_SHIFT);
   }
 
-  /** Held while running and while a stopped attempt lingers; lent while it waits for its children. */
+  /**
+   * Held while running and while a stopped attempt lingers; lent while it waits for its children. One that runs has none
+   * if its result is being kept and it has given its room back.
+   */
   get room(): RoomState {
     return ROOM_STATES[(this.packed >> ROOM_SHIFT) & ROOM_MASK]!;
   }
@@ -106,6 +109,11 @@ export class Execution extends LinkedNode implements Timed, LockHolder {
 
   set isKept(isKept: boolean) {
     this.packed = isKept ? this.packed | KEPT_BIT : this.packed & ~KEPT_BIT;
+  }
+
+  /** Whether its work is done and it has given its room back, while its result is being kept. */
+  get isSaving(): boolean {
+    return this.isKept && this.room === 'none';
   }
 
   /** Whether it was ended while its result was being kept: no further attempt may follow. */

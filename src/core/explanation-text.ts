@@ -1,7 +1,14 @@
 import { unreachable } from './errors.ts';
 import type { Execution } from './execution.ts';
 import type { Ahead, NamedExecution, NamedWithStatus, StandingReason } from './explain.ts';
-import { type Labels, labeledTool, SHARE_LABEL, WORKER_LABEL } from './labels.ts';
+import {
+  isRepositoryLabel,
+  type Labels,
+  labeledAgent,
+  labeledTool,
+  SHARE_LABEL,
+  WORKER_LABEL,
+} from './labels.ts';
 import type { PlacementShortage } from './placement.ts';
 import { RESOURCE_TABLE } from './resource-table.ts';
 import { countText, failureText, listText, spanText } from './words.ts';
@@ -121,6 +128,9 @@ function missingText({ label, wanted, isDifferent }: Extract<PlacementShortage, 
       ? `no worker has the same version of ${tool} as this machine`
       : `no worker has the function ${tool}`;
   if (label === SHARE_LABEL) return `it uses files, and no worker shares the folder of this machine`;
+  const agent = labeledAgent(label);
+  if (agent !== undefined) return `no worker runs the agent ${agent}`;
+  if (isRepositoryLabel(label)) return 'no worker that runs agents has a clone of the repository';
   return `no worker has ${labelText(label, wanted)}`;
 }
 
@@ -128,6 +138,9 @@ function labelText(label: string, wanted: Labels[string]): string {
   const tool = labeledTool(label);
   if (tool !== undefined) return `the function ${tool}`;
   if (label === SHARE_LABEL) return 'the files of this machine';
+  const agent = labeledAgent(label);
+  if (agent !== undefined) return `the agent ${agent}`;
+  if (isRepositoryLabel(label)) return 'a clone of the repository';
   return label === WORKER_LABEL ? `the name ${wanted}` : `the label ${label}=${wanted}`;
 }
 

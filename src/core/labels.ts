@@ -19,12 +19,36 @@ export function labeledTool(label: string): string | undefined {
   return label.startsWith(TOOL_PREFIX) ? label.slice(TOOL_PREFIX.length) : undefined;
 }
 
+/** The label under which a worker offers a coding agent. */
+export function agentLabel(name: string): string {
+  return `${AGENT_PREFIX}${name}`;
+}
+
+/** The agent that a label offers; undefined for other labels. */
+export function labeledAgent(label: string): string | undefined {
+  return label.startsWith(AGENT_PREFIX) ? label.slice(AGENT_PREFIX.length) : undefined;
+}
+
+/** The label under which a worker offers its clone of a repository. */
+export function repositoryLabel(id: string): string {
+  return `${REPOSITORY_PREFIX}${id}`;
+}
+
+export function isRepositoryLabel(label: string): boolean {
+  return label.startsWith(REPOSITORY_PREFIX);
+}
+
 /** Whether only Volley sets the label. */
 export function isReservedLabel(label: string): boolean {
-  return [LOCAL_LABEL, WORKER_LABEL, SHARE_LABEL].includes(label) || labeledTool(label) !== undefined;
+  return (
+    [LOCAL_LABEL, WORKER_LABEL, SHARE_LABEL].includes(label) ||
+    [TOOL_PREFIX, AGENT_PREFIX, REPOSITORY_PREFIX].some((prefix) => label.startsWith(prefix))
+  );
 }
 
 const TOOL_PREFIX = 'tool.';
+const AGENT_PREFIX = 'agent.';
+const REPOSITORY_PREFIX = 'repository.';
 const MAX_LABELS = 1000;
 const MAX_LABEL_LENGTH = 256;
 

@@ -42,6 +42,8 @@ export class Lifecycle {
   readonly outdated = new Set<Group>();
   /** Pending executions that will be skipped because of a dependency; a list, because a chain may be long. */
   private readonly toSkip: Execution[] = [];
+  /** When the execution settled whose dependents are now unblocked. */
+  private settlingAt = 0;
 
   constructor(private readonly parts: LifecycleParts) {}
 
@@ -76,12 +78,26 @@ export class Lifecycle {
     this.parts.effects.start(execution);
   }
 
+  /**
+   * The work of the attempt is done and its result is being kept: nothing but the attempt itself ends it. With `releases`
+   * it gives its room back, unless it excludes others by locks or conflicts, a quota is being watched, or others depend on
+   * it: those may be more urgent than what would take its room.
+   */
+  keep(execution: Execution, releases: boolean, now: number): void {
+    const { dispatcher } = this.parts;
+    execution.isKept = true;
+    if (!releases || execution.room !== 'held' || dispatcher.excludesOthers(execution)) return;
+    if (execution.dependents !== undefined && execution.dependents.length > 0) return;
+    this.learn(execution, now);
+    this.releaseRoom(execution, now);
+  }
+
   succeeded(execution: Execution, now: number): void {
     const { dispatcher } = this.parts;
     if (!dispatcher.quotas.isEmpty) dispatcher.accepted(execution, true);
+    if (!execution.isSaving) this.learn(execution, now);
     this.endAttempt(execution, now);
-    const { tool, group } = execution.demand;
-    tool.durations.learn(now - execution.startedAt, execution.ownEstimateMs);
+    const { group } = execution.demand;
     this.settle(execution, Status.completed, undefined, now);
     if (group.hasOutdatedPaths(this.parts.catalog.unknown.version)) this.outdated.add(group);
   }
@@ -242,6 +258,10 @@ export class Lifecycle {
     this.parts.dispatcher.enqueue(execution);
   }
 
+  private learn({ demand: { tool }, startedAt, ownEstimateMs }: Execution, now: number): void {
+    tool.durations.learn(now - startedAt, ownEstimateMs);
+  }
+
   /** Handles an attempt that ended by itself. */
   private endAttempt(execution: Execution, now: number): void {
     execution.isKept = false;
@@ -283,9 +303,9 @@ export class Lifecycle {
     if (group.unsettled === 0) timers.clear(group);
     demand.tool.unsettled--;
     // After a success, only the dependents that are now unblocked matter.
-    const toJudge = to === Status.completed ? undefined : execution.dependents;
-    const ready = graph.settle(execution);
-    const affected = toJudge ?? ready;
+    const affected = to === Status.completed ? undefined : execution.dependents;
+    this.settlingAt = now;
+    graph.settle(execution, affected === undefined ? this.unblocked : undefined);
     if (affected !== undefined)
       for (const dependent of affected) this.dependencySettled(dependent, execution, now);
     const endsGroup = to === Status.failed && group.failFast && !execution.isOwnedWithin(group);
@@ -309,6 +329,11 @@ export class Lifecycle {
       this.toSkip.push(execution);
     else if (execution.waitingFor === 0) this.allSettled(execution, now);
   }
+
+  /** Called for each dependent of an execution that was the last it waited for. */
+  private readonly unblocked = (execution: Execution): void => {
+    if (execution.state === Status.pending) this.allSettled(execution, this.settlingAt);
+  };
 
   private allSettled(execution: Execution, now: number): void {
     const isUnneeded = execution.terms.policy === 'on-failure' && execution.firstUnsuccessful() === undefined;

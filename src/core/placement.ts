@@ -164,6 +164,8 @@ const MAX_SHAPES = 1000;
 const MAX_POOLS = 256;
 /** Shapes without waiters that are kept in the list of those to wake. */
 const MAX_EMPTY = 8;
+/** Beyond this many executions times workers, list scheduling stays in charge. A draft takes about 1 µs for each. */
+const MAX_PLANNED_PLACES = 16_000;
 /** How many workers are compared to find the one on which a reserved execution can start first. */
 const MAX_COMPARED = 8;
 
@@ -267,6 +269,22 @@ export class WorkerPlacement {
     const shape = this.shapeOf(demand);
     this.poolOf(shape);
     return shape.isPossible;
+  }
+
+  /** The workers that could take an execution of the class if nothing were in use. */
+  largeEnough(demand: DemandClass): PlacedWorker[] {
+    const { workers } = this.poolOf(this.shapeOf(demand));
+    return workers.filter((worker) => worker.isLargeEnough(demand.needs));
+  }
+
+  /**
+   * Whether starts of so many executions on the workers can be planned. While calls are so short that some of them wait on workers, handing
+   * them out at once gains more.
+   */
+  allowsPlan(executions: number): boolean {
+    if (executions * this.workers.size > MAX_PLANNED_PLACES) return false;
+    for (const { spare } of this.workers.values()) if (spare > 0) return false;
+    return true;
   }
 
   /** Where classes wait that fit on no worker now. */

@@ -1,9 +1,31 @@
+import type { PlacementRule } from './placement.ts';
+import type { UseTable } from './timelines.ts';
+
 /** A use of one row of capacity: how much must be free for a start, and how much is taken until the end. */
 export interface RowUse {
   readonly row: number;
   /** For a resource the same as `takes`. A task that conflicts with others needs all of their row and takes none. */
   readonly needs: number;
   readonly takes: number;
+}
+
+/** The workers of a plan. Only resources that are limited on some worker are listed. */
+export interface PlanPlaces {
+  readonly rule: PlacementRule;
+  /** For each worker how much of each listed resource it has. */
+  readonly capacities: readonly (readonly number[])[];
+}
+
+/** Where a task can run, and what it needs there. */
+export interface PlanPlace {
+  /** The workers that are large enough and have its labels, in order. Tasks with the same ones share the list. */
+  readonly workers: readonly number[];
+  /** How much of each listed resource it needs. */
+  readonly needs: readonly number[];
+  /** The worker on which it runs; -1 if it waits, or if its worker takes nothing more. */
+  readonly runsOn: number;
+  /** The workers on which its ended dependencies ran, one for each dependency. */
+  readonly near: readonly number[];
 }
 
 /** A task of a plan. Times are in milliseconds from the moment of planning. */
@@ -20,10 +42,12 @@ export interface PlanTask {
   readonly uses: readonly RowUse[];
   /** Indexes of earlier tasks in the list. */
   readonly dependsOn: readonly number[];
+  /** If there are workers. */
+  readonly place?: PlanPlace;
 }
 
 /** Rows of numbers in one array: those of row `i` are at `starts[i]` to `starts[i + 1]`. */
-interface NumberRows {
+export interface NumberRows {
   readonly starts: Int32Array;
   readonly values: Int32Array;
 }
@@ -32,11 +56,16 @@ interface NumberRows {
  * What is planned, as arrays of numbers. Everything that limits starts is a row of capacity: slots, resources, limits
  * of tools and groups, locks and conflicts. Rows that can never be short are left out.
  */
-export class PlanModel {
+export class PlanModel implements UseTable {
   readonly size: number;
   readonly durations: Float64Array;
-  /** Remaining durations of running tasks; -1 for the others. What is overdue counts as ended. */
+  /** Remaining durations of running tasks; -1 for the others. */
   readonly remaining: Float64Array;
+  /**
+   * How much longer something overdue takes, in milliseconds. On one machine it counts as ended. On workers it is about
+   * to end, so that what waits for its room may start on another worker.
+   */
+  readonly leastLeft: number;
   readonly ready: Float64Array;
   readonly tiers: Int32Array;
   readonly tierCount: number;
@@ -54,13 +83,16 @@ export class PlanModel {
   readonly waiting: Int32Array;
   /** The longest chain from the start of each task to the end of all that depends on it. */
   readonly paths: Float64Array;
+  /** Undefined on one machine. */
+  readonly places: PlacedTasks | undefined;
 
-  constructor(tasks: readonly PlanTask[], capacities: readonly number[]) {
+  constructor(tasks: readonly PlanTask[], capacities: readonly number[], places?: PlanPlaces) {
     const size = tasks.length;
     this.size = size;
     this.durations = Float64Array.from(tasks, ({ durationMs }) => durationMs);
+    this.leastLeft = places === undefined ? 0 : 1;
     this.remaining = Float64Array.from(tasks, ({ durationMs, elapsedMs }) =>
-      elapsedMs < 0 ? -1 : Math.max(0, durationMs - elapsedMs),
+      elapsedMs < 0 ? -1 : Math.max(this.leastLeft, durationMs - elapsedMs),
     );
     this.ready = Float64Array.from(tasks, ({ readyMs }) => readyMs);
     this.tiers = Int32Array.from(tasks, ({ tier }) => tier);
@@ -86,6 +118,7 @@ export class PlanModel {
     for (let task = 0; task < size; task++) if (this.remaining[task]! < 0) waiting.push(task);
     this.waiting = Int32Array.from(waiting);
     this.paths = this.longestPaths();
+    this.places = places && new PlacedTasks(places, tasks);
   }
 
   /** How long a task still occupies what it uses. */
@@ -103,6 +136,49 @@ export class PlanModel {
       paths[task] = this.leftOf(task) + behind;
     }
     return paths;
+  }
+}
+
+/** More than all tasks need, where a worker has no limit. */
+export const UNLIMITED = 1e15;
+
+/** Where the tasks of a model can run, and what they use there. */
+export class PlacedTasks implements UseTable {
+  readonly rule: PlacementRule;
+  /** How many workers there are, and how many resources are limited on them. */
+  readonly workers: number;
+  readonly resources: number;
+  /** Those of worker `w` begin at `w * resources`. */
+  readonly capacities: Float64Array;
+  readonly useStarts: Int32Array;
+  readonly useRows: Int32Array;
+  readonly useNeeds: Float64Array;
+  readonly useTakes: Float64Array;
+  readonly pools: readonly (readonly number[])[];
+  readonly runsOn: Int32Array;
+  readonly near: readonly (readonly number[])[];
+  /** The least that a waiting task needs of each resource. */
+  readonly leastNeeds: Float64Array;
+
+  constructor({ rule, capacities }: PlanPlaces, tasks: readonly PlanTask[]) {
+    this.rule = rule;
+    this.workers = capacities.length;
+    this.resources = capacities[0]?.length ?? 0;
+    this.capacities = Float64Array.from(capacities.flat(), (amount) => Math.min(amount, UNLIMITED));
+    const places = tasks.map(({ place }) => place!);
+    const uses = places.map(({ needs }) => needs.flatMap((need, row) => (need > 0 ? [{ row, need }] : [])));
+    this.useStarts = numberRows(uses.map((list) => list.map(({ row }) => row))).starts;
+    this.useRows = Int32Array.from(uses.flat(), ({ row }) => row);
+    this.useNeeds = Float64Array.from(uses.flat(), ({ need }) => need);
+    this.useTakes = this.useNeeds;
+    this.pools = places.map(({ workers }) => workers);
+    this.runsOn = Int32Array.from(places, ({ runsOn }) => runsOn);
+    this.near = places.map(({ near }) => near);
+    this.leastNeeds = new Float64Array(this.resources).fill(UNLIMITED);
+    for (const { elapsedMs, place } of tasks)
+      if (elapsedMs < 0)
+        for (const [row, need] of place!.needs.entries())
+          this.leastNeeds[row] = Math.min(this.leastNeeds[row]!, need);
   }
 }
 

@@ -1,8 +1,10 @@
+import type { DemandClass } from './demand-class.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import type { Execution } from './execution.ts';
-import { PlanModel, type PlanTask, type RowUse } from './plan-model.ts';
+import type { PlacedWorker, WorkerPlacement } from './placement.ts';
+import { PlanModel, type PlanPlace, type PlanTask, type RowUse } from './plan-model.ts';
 import { PlanSearch } from './plan-search.ts';
-import { ScheduleGenerator } from './schedule-generation.ts';
+import { type ScheduleGenerator, scheduleGenerator } from './schedule-generation.ts';
 import { isSettled, Status } from './status.ts';
 import { topologicalOrder } from './topological-order.ts';
 
@@ -26,6 +28,10 @@ export interface ModeledWork {
   readonly executions: readonly Execution[];
   /** What limits starts, by the rows of capacity before some were left out. */
   readonly limiters: readonly Limiter[];
+  /** In the order of the model. */
+  readonly workers: readonly PlacedWorker[];
+  /** The resources that are limited on workers, in the order of the model. */
+  readonly resources: readonly number[];
 }
 
 /** A plan in the making: the unsettled executions, and the search for an order of those that wait. */
@@ -61,10 +67,13 @@ export class Plan {
   private generatedAt = 0;
   private deviations = 0;
   private readonly places: ReadonlyMap<Execution, number>;
+  private readonly workerIndexes: ReadonlyMap<string, number>;
 
   constructor(private readonly draft: PlanDraft) {
-    const { executions, search, model } = draft;
-    this.generator = new ScheduleGenerator(model);
+    const { executions, search, model, workers } = draft;
+    this.workerIndexes = new Map(workers.map(({ id }, index) => [id, index]));
+    this.generator = scheduleGenerator(model);
+    this.generator.preferred = search.workers;
     // One that runs may have to be retried.
     const running = Array.from(executions.keys()).filter((task) => model.remaining[task]! >= 0);
     this.unsettled = [...running, ...search.order].sort((a, b) => model.tiers[a]! - model.tiers[b]!);
@@ -102,12 +111,15 @@ export class Plan {
     let left = 0;
     for (const task of this.unsettled) {
       const execution = executions[task]!;
-      const { state, startedAt } = execution;
+      const { state, startedAt, isSaving } = execution;
       const duration = model.durations[task]!;
-      if (state === Status.running) {
-        generator.hold(task, Math.max(0, startedAt + duration - now));
+      const worker = this.workerIndexes.get(execution.worker ?? '') ?? -1;
+      if (isSaving) {
+        generator.hold(task, 0, worker);
+      } else if (state === Status.running) {
+        generator.hold(task, Math.max(model.leastLeft, startedAt + duration - now), worker);
       } else if (isSettled(state)) {
-        generator.hold(task, 0);
+        generator.hold(task, 0, worker);
         const off = Math.abs(execution.since - startedAt - duration);
         if (state === Status.completed && off > NOTABLE_DEVIATION * duration) this.deviations++;
         continue;
@@ -124,7 +136,7 @@ export class Plan {
   /** The next execution that starts now in the schedule. The caller starts it, or leaves its place empty. */
   nextDue(): Execution | undefined {
     const { executions } = this.draft;
-    while (this.next < this.waiting.length) {
+    while (this.next < this.waiting.length && this.generator.hasRoomAtStart) {
       const task = this.waiting[this.next++]!;
       const execution = executions[task]!;
       const pauseMs = execution.state === Status.retrying ? execution.retryAt - this.generatedAt : 0;
@@ -132,6 +144,11 @@ export class Plan {
       if (startMs === 0 && execution.state === Status.queued) return execution;
     }
     return undefined;
+  }
+
+  /** The worker on which the execution that {@link nextDue} has returned starts; undefined on one machine. */
+  get dueOn(): PlacedWorker | undefined {
+    return this.draft.workers[this.generator.workers[this.waiting[this.next - 1]!]!];
   }
 
   /** In how many milliseconds a waiting execution starts by the last schedule; undefined if it was not needed yet. */
@@ -175,7 +192,7 @@ function knownOrder(
  */
 export function modelWork(
   unsettled: readonly Execution[],
-  { resources, reserved }: Dispatcher,
+  { resources, reserved, placement }: Dispatcher,
   stepMs: number,
   now: number,
 ): ModeledWork | undefined {
@@ -183,29 +200,44 @@ export function modelWork(
   const openOf = ({ dependencies = [] }: Execution) => dependencies.filter(({ isDone }) => !isDone);
   const { order } = topologicalOrder(unsettled, openOf);
   // Nothing can start that depends on an execution with lent resources, and its end is not foreseen.
+  // The same holds for what waits for a worker.
+  const isWithoutWorker = ({ demand, state }: Execution) =>
+    state !== Status.running && placement?.isPossible(demand) === false;
   for (const execution of order)
-    if (execution.room === 'lent' || openOf(execution).some((other) => !members.has(other)))
+    if (
+      execution.room === 'lent' ||
+      isWithoutWorker(execution) ||
+      openOf(execution).some((other) => !members.has(other))
+    )
       members.delete(execution);
   const executions = order.filter((execution) => members.has(execution));
-  const places = new Map(executions.map((execution, place) => [execution, place]));
+  const indexes = new Map(executions.map((execution, index) => [execution, index]));
   const tiers = tiersOf(executions, reserved, stepMs);
   const rows = new Rows(resources.limits, executions);
+  const places = placement && new Places(placement, executions);
   const tasks = executions.map((execution, place): PlanTask => {
-    const { state, startedAt, retryAt, graceUntil, terms } = execution;
+    const { state, startedAt, retryAt, graceUntil, terms, isSaving } = execution;
     return {
       // A compensation seldom runs.
-      durationMs: terms.policy === 'on-failure' ? 0 : execution.expectedMs,
+      durationMs: terms.policy === 'on-failure' || isSaving ? 0 : execution.expectedMs,
       elapsedMs: state === Status.running ? now - startedAt : -1,
       readyMs: state === Status.retrying ? Math.max(0, retryAt - now, graceUntil - now) : 0,
       tier: tiers[place]!,
       rank: execution.rank,
       uses: rows.usesOf(execution),
-      dependsOn: openOf(execution).map((other) => places.get(other)!),
+      dependsOn: openOf(execution).map((other) => indexes.get(other)!),
+      ...(places !== undefined && { place: places.placeOf(execution) }),
     };
   });
   const { capacities, limiters } = rows;
   const isPossible = tasks.every(({ uses }) => uses.every(({ row, needs }) => needs <= capacities[row]!));
-  return isPossible ? { model: new PlanModel(tasks, capacities), executions, limiters } : undefined;
+  if (!isPossible) return undefined;
+  const model = new PlanModel(
+    tasks,
+    capacities,
+    places && { rule: placement!.rule, capacities: places.capacities },
+  );
+  return { model, executions, limiters, workers: places?.workers ?? [], resources: places?.resources ?? [] };
 }
 
 /** Whether its duration is known well enough, and nothing limits it that a plan cannot foresee. */
@@ -255,6 +287,56 @@ function tiersOf(
     tiers[place] = tier;
   }
   return tiers;
+}
+
+/** The workers that executions can be placed on, with the resources that are limited there. */
+class Places {
+  readonly workers: readonly PlacedWorker[];
+  readonly capacities: readonly (readonly number[])[];
+  readonly resources: readonly number[];
+  private readonly indexes: ReadonlyMap<string, number>;
+  /** The lists of workers by their numbers, and by class. */
+  private readonly pools = new Map<string, readonly number[]>();
+  private readonly poolOf = new Map<DemandClass, readonly number[]>();
+
+  constructor(
+    private readonly placement: WorkerPlacement,
+    executions: readonly Execution[],
+  ) {
+    const needed = new Set<number>();
+    for (const { demand } of executions)
+      for (const [index, need] of demand.needs.entries()) if (need > 0) needed.add(index);
+    this.workers = [...placement.workers.values()].filter(({ isDraining }) => !isDraining);
+    this.resources = [...needed].filter((index) =>
+      this.workers.some((worker) => Number.isFinite(worker.limitOf(index))),
+    );
+    this.capacities = this.workers.map((worker) => this.resources.map((index) => worker.limitOf(index)));
+    this.indexes = new Map(this.workers.map(({ id }, index) => [id, index]));
+  }
+
+  placeOf({ demand, state, worker, dependencies = [] }: Execution): PlanPlace {
+    const { indexes } = this;
+    const indexOf = (id: string | undefined) => indexes.get(id ?? '') ?? -1;
+    return {
+      workers: this.poolFor(demand),
+      needs: this.resources.map((index) => demand.needs[index] ?? 0),
+      runsOn: state === Status.running ? indexOf(worker) : -1,
+      near: dependencies.flatMap((other) =>
+        other.isDone && indexOf(other.worker) >= 0 ? [indexOf(other.worker)] : [],
+      ),
+    };
+  }
+
+  private poolFor(demand: DemandClass): readonly number[] {
+    const known = this.poolOf.get(demand);
+    if (known !== undefined) return known;
+    const pool = this.placement.largeEnough(demand).map(({ id }) => this.indexes.get(id)!);
+    const key = pool.join();
+    const shared = this.pools.get(key) ?? pool;
+    this.pools.set(key, shared);
+    this.poolOf.set(demand, shared);
+    return shared;
+  }
 }
 
 /** Everything that limits starts, as rows of capacity. */

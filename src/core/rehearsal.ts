@@ -73,12 +73,12 @@ export class Rehearsal {
 
   /** Adds an unsettled execution in its current state. */
   add(original: Execution, counts: boolean): void {
-    const { demand, ownEstimateMs, state, startedAt } = original;
+    const { demand, ownEstimateMs, state, startedAt, isSaving } = original;
     const isOwn = ownEstimateMs !== 0;
     const source = this.source(demand.tool, isOwn ? 'own' : 'seen');
     const unitMs = isOwn ? ownEstimateMs : 1;
     const elapsedMs = state === Status.running ? this.now - startedAt : -1;
-    if (elapsedMs >= 0) source.elapsed.push(elapsedMs / unitMs);
+    if (elapsedMs >= 0 && !isSaving) source.elapsed.push(elapsedMs / unitMs);
     this.roles.push({ demand, source, unitMs, elapsedMs, counts, original, waitsFor: [] });
   }
 
@@ -218,10 +218,13 @@ class Play implements Effects {
   }
 
   start(execution: PlayedExecution): void {
-    const { elapsedMs, source, unitMs } = execution.role;
+    const { elapsedMs, source, unitMs, original } = execution.role;
     const unit = source.factor * unitMs;
     let durationMs: number;
-    if (elapsedMs >= 0) {
+    if (original?.isSaving === true) {
+      durationMs = 0;
+      this.leftMs.push(0);
+    } else if (elapsedMs >= 0) {
       const leftMs = unit * source.distribution.drawBeyond(elapsedMs / unit, this.random) - elapsedMs;
       this.leftMs.push(Math.max(0, leftMs));
       durationMs = leftMs / this.scale;

@@ -108,7 +108,7 @@ export class Scheduler {
       throw error;
     }
     this.lastSeq++;
-    guessByEstimates(this.admitting, [execution]);
+    if (execution.terms.isEstimated) guessByEstimates(this.admitting, [execution]);
     if (execution.links !== undefined) raiseDependencies([execution], this.rerank);
     this.lifecycle.accept(execution);
     this.lifecycle.judge(execution, now);
@@ -137,9 +137,12 @@ export class Scheduler {
     const firstSeq = this.lastSeq + 1;
     let block: Block<Execution> | undefined;
     let filled = 0;
+    let hasEstimates = false;
     try {
       for (; filled < specs.length; filled++) {
-        fill(this.admitting, executions[filled]!, specs[filled]!, firstSeq + filled, now, group);
+        const execution = executions[filled]!;
+        fill(this.admitting, execution, specs[filled]!, firstSeq + filled, now, group);
+        if (execution.terms.isEstimated) hasEstimates = true;
       }
       // The numbers are used up even if the group is rejected.
       this.lastSeq += executions.length;
@@ -156,7 +159,7 @@ export class Scheduler {
     this.dispatcher.holdersChanged();
     if (failFast !== undefined || group.unsettled === 0) group.failFast = failFast ?? false;
     if (spanMs !== 0 && executions.length > 0) this.timers.set(group, now + spanMs);
-    guessByEstimates(this.admitting, executions);
+    if (hasEstimates) guessByEstimates(this.admitting, executions);
     if (block !== undefined) raiseGroup(block, this.stepMs, this.rerank);
     this.acceptAll(executions, block, now);
     this.catalog.dropGroupIfIdle(group);
@@ -195,6 +198,12 @@ export class Scheduler {
     if (execution.state !== Status.running || execution.attempt !== attempt) return false;
     if (execution.terms.stallMs !== 0) execution.progressAt = now;
     return true;
+  }
+
+  /** Records that the attempt's work is done and its result is being kept; see {@link Lifecycle.keep}. */
+  keep(execution: Execution, attempt: number, releases: boolean, now: number): void {
+    if (execution.state === Status.running && execution.attempt === attempt)
+      this.lifecycle.keep(execution, releases, now);
   }
 
   /** Restarts the attempt's time limits, because the work begins only now. */
@@ -347,9 +356,10 @@ export class Scheduler {
     const { lifecycle, dispatcher } = this;
     const { counts } = lifecycle;
     const waiting = counts[Status.queued]! + counts[Status.pending]! + counts[Status.retrying]!;
-    if (waiting + counts[Status.running]! > MAX_PLANNED || waiting < 2 || this.isPlanOff) return false;
-    // A plan knows one machine only, and no quotas.
-    if (dispatcher.placement !== undefined || !dispatcher.quotas.isEmpty) return false;
+    const unsettled = waiting + counts[Status.running]!;
+    if (unsettled > MAX_PLANNED || waiting < 2 || this.isPlanOff) return false;
+    // A plan knows no quotas.
+    if (dispatcher.placement?.allowsPlan(unsettled) === false || !dispatcher.quotas.isEmpty) return false;
     if (dispatcher.structure !== this.draftedStructure) return true;
     if (dispatcher.plan !== undefined) return dispatcher.plan.isOutdated;
     return this.undraftedVersion >= 0 && this.undraftedVersion !== this.catalog.unknown.version;
@@ -415,9 +425,10 @@ export class Scheduler {
     block: Block<Execution> | undefined,
     now: number,
   ): void {
-    for (const execution of executions) this.lifecycle.accept(execution);
+    const { lifecycle } = this;
+    for (let at = 0; at < executions.length; at++) lifecycle.accept(executions[at]!);
     if (block === undefined) {
-      for (const execution of executions) this.lifecycle.judge(execution, now);
+      for (let at = 0; at < executions.length; at++) lifecycle.judge(executions[at]!, now);
       return;
     }
     const { nodes, older, waitingFor, order } = block;

@@ -202,7 +202,8 @@ interface Played {
   readonly usedTime: readonly number[];
 }
 
-function placeOn(
+/** Places what a scheduler starts on workers. */
+export function placeOn(
   scheduler: Scheduler,
   workers: readonly WorkerSpec[],
   rule: PlacementRule | undefined,

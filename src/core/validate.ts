@@ -240,12 +240,13 @@ function checkWaiters(lock: Lock, isFreeFor: (holder: LockHolder) => boolean): v
 
 /** Each execution's fields agree with its status. */
 function checkStanding(execution: Execution): void {
-  const { state, room, graceUntil, ending, home, claims } = execution;
+  const { state, room, graceUntil, ending, home, claims, isKept } = execution;
   const isRunning = state === Status.running;
   const lingers = graceUntil !== 0;
   const mayLinger = state === Status.retrying || state === Status.failed || state === Status.cancelled;
   check(!lingers || mayLinger, 'only a stopped attempt lingers', execution);
-  check(isRunning ? room !== 'none' : room !== 'lent', 'what runs, and only that, can lend room', execution);
+  check(isRunning || room !== 'lent', 'only what runs can lend room', execution);
+  check(!isRunning || room !== 'none' || isKept, 'what runs has room until its result is kept', execution);
   check(room !== 'held' || isRunning || lingers, 'room is held by what runs or lingers', execution);
   check(
     (home !== undefined) === (state === Status.queued),

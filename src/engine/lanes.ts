@@ -1,6 +1,5 @@
 import { AsyncResource } from 'node:async_hooks';
 import type { Execution } from '../core/execution.ts';
-import type { Failure } from '../core/failure.ts';
 import type { Scheduler } from '../core/scheduler.ts';
 import { Status } from '../core/status.ts';
 import { BackgroundPlanner } from './background-planner.ts';
@@ -12,6 +11,8 @@ import { toFailure } from './tool-failure.ts';
 
 /** After this long without a break, the loop yields to the event loop. */
 const SLICE_MS = 10;
+/** Lanes kept for later; a thousand may have been open at once. */
+const MAX_IDLE = 64;
 
 /**
  * Calls the functions that the scheduler starts. A lane runs them one after the other, so that the end of one and the
@@ -29,6 +30,8 @@ export class Lanes {
   private nextStart = 0;
   private endOfStarts = 0;
   private stops: Task[] = [];
+  /** Lanes that have nothing to call. */
+  readonly idle: Lane[] = [];
   /** When the current turn was first requested. */
   private requestedAt = 0;
   private isTurnRequested = false;
@@ -98,7 +101,7 @@ export class Lanes {
 
   private readonly openLanes = (): void => {
     const execution = this.next(this.clock.now());
-    if (execution !== undefined) void this.runLane(execution);
+    if (execution !== undefined) this.openLane(execution);
   };
 
   /** Runs the scheduler, opens further lanes if it starts several attempts, and returns the last one to the caller. */
@@ -112,7 +115,7 @@ export class Lanes {
     else if (now - this.sliceStartedAt >= SLICE_MS) return undefined;
     let execution = this.takeStart();
     for (let other = this.takeStart(); other !== undefined; other = this.takeStart()) {
-      void this.runLane(execution!);
+      this.openLane(execution!);
       execution = other;
     }
     return execution;
@@ -139,43 +142,102 @@ export class Lanes {
     if (this.nextStart < this.endOfStarts) this.turn();
   };
 
-  private async runLane(first: Execution): Promise<void> {
-    let execution: Execution | undefined = first;
-    let now = this.clock.now();
-    while (execution !== undefined) {
-      const { attempt } = execution;
-      const job = execution as Job;
-      if (execution.state !== Status.running) {
-        // The attempt was stopped between the scheduler's decision and now, before it began.
-        this.scheduler.succeed(execution, attempt, now);
-        this.requestTurn();
-        return;
-      }
-      // It was restarted in between, and the new attempt has been called already.
-      if (job.task?.attempt === attempt) return;
-      // Functions called earlier in the same turn may have taken a while.
-      if (now !== execution.startedAt || hasRate(execution)) this.scheduler.called(execution, attempt, now);
-      const task = new Task(this.owner, job);
-      job.task = task;
-      let failure: Failure | undefined;
-      try {
-        task.value = await job.run(task);
-      } catch (error) {
-        const wallMs = this.clock.epoch + this.clock.now();
-        failure = toFailure(error === undefined ? thrownUndefined(job) : error, wallMs);
-      }
-      now = this.clock.now();
-      if (failure === undefined) {
-        this.scheduler.succeed(execution, attempt, now);
-      } else {
-        this.scheduler.fail(execution, attempt, failure, now);
-        task.cancelChildren('parent-failed');
-      }
-      if (job.task === task) job.task = undefined;
-      task.continue();
-      execution = this.next(now);
+  /** Begins an attempt; undefined if it was stopped or restarted before it began. */
+  begin(execution: Execution, now: number): Task | undefined {
+    const { attempt } = execution;
+    const job = execution as Job;
+    if (execution.state !== Status.running) {
+      // The attempt was stopped between the scheduler's decision and now, before it began.
+      this.scheduler.succeed(execution, attempt, now);
+      this.requestTurn();
+      return undefined;
     }
+    // It was restarted in between, and the new attempt has been called already.
+    if (job.task?.attempt === attempt) return undefined;
+    // Functions called earlier in the same turn may have taken a while.
+    if (now !== execution.startedAt || hasRate(execution)) this.scheduler.called(execution, attempt, now);
+    const task = new Task(this.owner, job);
+    job.task = task;
+    return task;
   }
+
+  /** Handles the end of an attempt, and returns what its lane calls next. */
+  returned(task: Task, value: unknown, now: number): Execution | undefined {
+    task.value = value;
+    this.scheduler.succeed(task.job, task.attempt, now);
+    return this.ended(task, now);
+  }
+
+  threw(task: Task, error: unknown, now: number): Execution | undefined {
+    const { job } = task;
+    const failure = toFailure(error === undefined ? thrownUndefined(job) : error, this.clock.epoch + now);
+    this.scheduler.fail(job, task.attempt, failure, now);
+    task.cancelChildren('parent-failed');
+    return this.ended(task, now);
+  }
+
+  private ended(task: Task, now: number): Execution | undefined {
+    const { job } = task;
+    if (job.task === task) job.task = undefined;
+    task.continue();
+    return this.next(now);
+  }
+
+  private openLane(first: Execution): void {
+    const lane = this.idle.pop() ?? new Lane(this, this.clock);
+    lane.run(first, this.clock.now());
+  }
+}
+
+const { then } = Promise.prototype;
+
+/**
+ * Calls one function after another. An `async` function would be shorter, but `await` creates two functions for each
+ * attempt, and this has two for all of them.
+ */
+class Lane {
+  /** Kept alive like those of {@link Lanes}. */
+  static readonly kept = new Lane(undefined as never, undefined as never);
+  private task: Task | undefined = undefined;
+
+  constructor(
+    private readonly lanes: Lanes,
+    private readonly clock: Clock,
+  ) {}
+
+  run(first: Execution | undefined, at: number): void {
+    const { lanes } = this;
+    let execution = first;
+    let now = at;
+    while (execution !== undefined) {
+      const task = lanes.begin(execution, now);
+      if (task === undefined) break;
+      let result: Promise<unknown>;
+      try {
+        result = Promise.resolve(task.job.run(task));
+      } catch (error) {
+        now = this.clock.now();
+        execution = lanes.threw(task, error, now);
+        continue;
+      }
+      this.task = task;
+      // As with `await`, no `then` that a promise has of its own is called.
+      then.call(result, this.returned, this.threw);
+      return;
+    }
+    this.task = undefined;
+    if (lanes.idle.length < MAX_IDLE) lanes.idle.push(this);
+  }
+
+  private readonly returned = (value: unknown): void => {
+    const now = this.clock.now();
+    this.run(this.lanes.returned(this.task!, value, now), now);
+  };
+
+  private readonly threw = (error: unknown): void => {
+    const now = this.clock.now();
+    this.run(this.lanes.threw(this.task!, error, now), now);
+  };
 }
 
 function hasRate({ demand: { tool, group } }: Execution): boolean {

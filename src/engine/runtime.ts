@@ -90,17 +90,19 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
   submitAll(items: readonly (GroupItem | RefusedItem)[], options: GroupSpec): { group: Group; jobs: Job[] } {
     if (!Array.isArray(items))
       throw new VolleyError('INVALID_VALUE', `submitAll takes a list, but it got ${show(items)}.`);
-    const specs: ExecutionSpec[] = [];
-    const jobs: Job[] = [];
+    const specs: ExecutionSpec[] = new Array(items.length);
+    const jobs: Job[] = new Array(items.length);
     let refused: [Job, Failure][] | undefined;
     let hasSignals = false;
-    for (const item of items as readonly (GroupItem | RefusedItem)[]) {
+    // Not `for…of`: its results are objects, and this function is rarely called often enough for V8 to avoid them.
+    for (let index = 0; index < items.length; index++) {
+      const item: GroupItem | RefusedItem = items[index];
       checkContext(item);
       const run = item.run === undefined && 'error' in item ? neverCalled : item.run!;
       checkFunction(run);
-      specs.push(toSpec(item, this, run));
+      specs[index] = toSpec(item, this, run);
       const job = new Job(this, run);
-      jobs.push(job);
+      jobs[index] = job;
       if (item.isOptional === true) job.withExtras().isOptional = true;
       if (item.signal !== undefined) hasSignals = true;
       if (run === neverCalled) {
@@ -250,6 +252,10 @@ export class Runtime implements Effects, JobOwner, TaskOwner {
 
   used(task: Task, usage: AttemptUsage): void {
     this.change((scheduler) => scheduler.used(task.job.toolName, [usage], task.job));
+  }
+
+  keep({ job, attempt }: Task, releases: boolean): void {
+    this.change((scheduler, now) => scheduler.keep(job, attempt, releases, now));
   }
 
   submitChild<T>(parent: Task, context: ExecutionContext, run: ToolFunction<T>): ExecutionHandle<T> {

@@ -34,9 +34,10 @@ export interface TaskContext {
   /**
    * Declares that the work is done and its result is being saved. From here on, only the function itself ends the
    * attempt, by returning or throwing: neither a cancellation nor a time limit does. If it throws after one of these,
-   * it is not retried.
+   * it is not retried. With `releases`, it gives back its resources and its place in the concurrency of its tool and
+   * group, so that others start while it saves. A call keeps them if it has locks or conflicts, or if others depend on it.
    */
-  readonly keeping: () => void;
+  readonly keeping: (options?: { readonly releases?: boolean }) => void;
   /**
    * Reports what the attempt really used. Executions of the same tool that have `learnUsage` and claim no cpu or memory
    * then need as much as most attempts used.
@@ -74,6 +75,7 @@ export interface TaskOwner {
   report(task: Task, progress: number | undefined, step: string | undefined): void;
   began(task: Task): void;
   used(task: Task, usage: AttemptUsage): void;
+  keep(task: Task, releases: boolean): void;
   submitChild<T>(parent: Task, context: ExecutionContext, run: ToolFunction<T>): ExecutionHandle<T>;
   cancelChildren(children: readonly Job[], reason: RelatedCancellation): void;
   lend(task: Task): void;
@@ -168,9 +170,9 @@ export class Task implements TaskContext {
     return this.job.extras?.lastFailure?.memoryMb;
   }
 
-  get keeping(): () => void {
-    return () => {
-      if (this.isCurrent) this.job.isKept = true;
+  get keeping(): TaskContext['keeping'] {
+    return ({ releases = false } = {}) => {
+      if (this.isCurrent) this.owner.keep(this, releases);
     };
   }
 

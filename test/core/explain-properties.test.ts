@@ -25,7 +25,7 @@ describe('explanations and predictions, whatever happened before', () => {
         heal(left, script);
         expect(asked.log).toEqual(left.log);
       }),
-      { numRuns: amount({ quick: 25, deep: 100 }) },
+      { numRuns: amount({ quick: 10, deep: 100 }) },
     );
   });
 
@@ -37,7 +37,7 @@ describe('explanations and predictions, whatever happened before', () => {
         expect(explainAll(world)).toEqual(explainAll(world));
         expect(predict()).toEqual(predict());
       }),
-      { numRuns: amount({ quick: 25, deep: 100 }) },
+      { numRuns: amount({ quick: 10, deep: 100 }) },
     );
   });
 
@@ -50,7 +50,7 @@ describe('explanations and predictions, whatever happened before', () => {
           if (explanation.reason === 'turn') expect(explanation.ahead.overall).toBeGreaterThan(0);
         }
       }),
-      { numRuns: amount({ quick: 35, deep: 150 }) },
+      { numRuns: amount({ quick: 15, deep: 150 }) },
     );
   });
 });

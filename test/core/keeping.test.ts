@@ -71,4 +71,76 @@ describe('an attempt that keeps its result', () => {
     world.advance(20);
     expect(describeEnd(execution)).toBe('failed: timeout');
   });
+
+  it('gives its room back, so that others start while it is saved', () => {
+    const world = new World({ limits: { cpu: 1 } });
+    const { executions } = world.submitAll(
+      [
+        { id: 'a', resources: { cpu: 1 } },
+        { id: 'b', resources: { cpu: 1 } },
+      ],
+      { maxConcurrency: 1 },
+    );
+    const [a] = executions;
+    expect(world.running).toEqual(['a']);
+    world.keeping(a!, true);
+    expect([a!.statusName, a!.isSaving]).toEqual(['running', true]);
+    expect(world.running).toEqual(['a', 'b']);
+    expect(world.cancel(a!)).toBe(false);
+    world.succeed(a!);
+    expect(describeEnd(a!)).toBe('completed');
+  });
+
+  it('keeps its room if others depend on it, which may be more urgent than all that waits', () => {
+    const world = new World();
+    const { executions } = world.submitAll(
+      [
+        { id: 'a', priority: 'critical' },
+        { id: 'b', priority: 'low' },
+        { id: 'next', priority: 'critical', dependsOn: ['a'] },
+      ],
+      { maxConcurrency: 1 },
+    );
+    world.keeping(executions[0]!, true);
+    expect([executions[0]!.isSaving, world.running]).toEqual([false, ['a']]);
+    world.succeed(executions[0]!);
+    expect(world.running).toEqual(['next']);
+  });
+
+  it('has room again in its next attempt if it could not be saved', () => {
+    const world = new World({ limits: { cpu: 1 } });
+    const { executions } = world.submitAll([
+      { id: 'a', resources: { cpu: 1 }, retry: { maxRetries: 1, delayMs: 0 } },
+      { id: 'b', resources: { cpu: 1 } },
+    ]);
+    const [a, b] = executions;
+    world.keeping(a!, true);
+    world.fail(a!);
+    world.advance(1);
+    expect([a!.statusName, b!.statusName]).toEqual(['queued', 'running']);
+    world.succeed(b!);
+    expect([a!.statusName, a!.attempt, a!.isSaving]).toEqual(['running', 2, false]);
+  });
+
+  it('keeps its room if it has a lock', () => {
+    const world = new World();
+    const { executions } = world.submitAll([
+      { id: 'a', resources: { exclusive: ['file'] } },
+      { id: 'b', resources: { exclusive: ['file'] } },
+    ]);
+    world.keeping(executions[0]!, true);
+    expect([executions[0]!.isSaving, world.running]).toEqual([false, ['a']]);
+    world.succeed(executions[0]!);
+    expect(world.running).toEqual(['b']);
+  });
+
+  it('does not count towards the durations of its tool while it is saved', () => {
+    const world = new World();
+    const [a] = world.submitAll([{ id: 'a', toolName: 'save' }]).executions;
+    world.advance(10);
+    world.keeping(a!, true);
+    world.advance(1000);
+    world.succeed(a!);
+    expect(a!.demand.tool.durations.estimateMs()).toBeLessThan(100);
+  });
 });

@@ -42,7 +42,7 @@ describe('lent room', () => {
     expect(world.find('critical').statusName).toBe('queued');
   });
 
-  it('has room kept for it until it is back, whoever more urgent waits', () => {
+  it('has room kept for it until it is back, even if more urgent executions wait', () => {
     const world = new World({ reserveAfterMs: 0, limits: { cpu: 4, memoryMb: 1000 } });
     const parent = world.submit({ id: 'parent', resources: { cpu: 4, memoryMb: 600 } });
     world.lend(parent);

@@ -274,7 +274,7 @@ describe('the index of workers', () => {
           }
         },
       ),
-      { numRuns: amount({ quick: 200, deep: 5000 }) },
+      { numRuns: amount({ quick: 80, deep: 5000 }) },
     );
   });
 });
@@ -325,7 +325,7 @@ describe('a simulation with workers', () => {
           return statuses.every((status, index) => (status === 'completed') === fitsSomewhere(works[index]!));
         },
       ),
-      { numRuns: amount({ quick: 200, deep: 5000 }), seed: 1 },
+      { numRuns: amount({ quick: 80, deep: 5000 }), seed: 1 },
     );
   });
 });

@@ -63,7 +63,7 @@ describe('the predicted range covers the truth in four of five runs', () => {
   it.each(casesOf(Object.entries(SHAPES), 2))(
     'for %s, at the start, in the middle and near the end',
     (_name, shape) => {
-      for (const share of coverage(shape, amount({ quick: 40, deep: 200 }), [0, 0.4, 0.8])) {
+      for (const share of coverage(shape, amount({ quick: 24, deep: 200 }), [0, 0.4, 0.8])) {
         expect(share).toBeGreaterThanOrEqual(EXPECTED_COVERAGE.least);
         expect(share).toBeLessThanOrEqual(EXPECTED_COVERAGE.most);
       }

@@ -50,7 +50,7 @@ describe('the predicted range of a large group covers the truth in four of five 
   it.each(Object.entries(SHAPES).slice(isDeep ? 0 : -1))(
     'for %s, at the start and in the middle',
     (_name, shape) => {
-      for (const share of coverage(shape, amount({ quick: 20, deep: 100 }), [0, 0.5])) {
+      for (const share of coverage(shape, amount({ quick: 12, deep: 100 }), [0, 0.5])) {
         expect(share).toBeGreaterThanOrEqual(EXPECTED_COVERAGE.least);
         expect(share).toBeLessThanOrEqual(EXPECTED_COVERAGE.most);
       }

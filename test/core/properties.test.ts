@@ -44,7 +44,7 @@ describe('a scheduler under random events', () => {
       fc.property(scripts, (script) => {
         expectRest(run(script), script);
       }),
-      { numRuns: amount({ quick: 150, deep: 600 }) },
+      { numRuns: amount({ quick: 60, deep: 600 }) },
     );
   });
 
@@ -53,7 +53,7 @@ describe('a scheduler under random events', () => {
       fc.property(crowdedScripts, (script) => {
         expectRest(run(script), script);
       }),
-      { numRuns: amount({ quick: 100, deep: 400 }) },
+      { numRuns: amount({ quick: 40, deep: 400 }) },
     );
   });
 
@@ -62,7 +62,7 @@ describe('a scheduler under random events', () => {
       fc.property(scripts, (script) => {
         expect(run(script).log).toEqual(run(script).log);
       }),
-      { numRuns: amount({ quick: 15, deep: 50 }) },
+      { numRuns: amount({ quick: 6, deep: 50 }) },
     );
   });
 

@@ -104,7 +104,7 @@ describe('no starvation', () => {
             expect(victim.statusName).toBe('running');
           },
         ),
-        { numRuns: amount({ quick: 40, deep: 200 }) },
+        { numRuns: amount({ quick: 15, deep: 200 }) },
       );
     },
   );

@@ -116,7 +116,7 @@ const TAMPERS: readonly [invariant: string, tamper: Tamper][] = [
     ({ timers, timeouts }) => timers.set(timeouts.takeBefore(Number.POSITIVE_INFINITY)!, 1e6),
   ],
   ['is set for the next limit', ({ timers }, find) => timers.set(find('behind lock'), 7)],
-  ['what runs, and only that, can lend room', (_, find) => Object.assign(find('retrying'), { room: 'lent' })],
+  ['only what runs can lend room', (_, find) => Object.assign(find('retrying'), { room: 'lent' })],
   ['room is held by what runs or lingers', (_, find) => Object.assign(find('retrying'), { room: 'held' })],
   ['only a stopped attempt lingers', (_, find) => Object.assign(find('running'), { graceUntil: 5 })],
 ];

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { amount } from '../support/depth.ts';
 import { openEngine } from './support/engine.ts';
 
-const COUNT = 200_000;
+const COUNT = amount({ quick: 50_000, deep: 200_000 });
 
 describe('a drain of very many small tasks', () => {
   it('lets timers fire while it goes on', async () => {

@@ -211,7 +211,7 @@ describe('two groups with the same name', () => {
   });
 });
 
-describe('whoever asks how the executions of a group end', () => {
+describe('a caller who asks how the executions of a group end', () => {
   it('is told of each once, also of those that ended at once, and of no others', async () => {
     const engine = openEngine();
     const broken = engine.submit({ toolName: 'other', id: 'broken' }, fails);

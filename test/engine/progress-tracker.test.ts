@@ -6,7 +6,7 @@ import { HeldTool } from './support/held-tool.ts';
 import { readUpdates, typesOf } from './support/updates.ts';
 
 describe('a tracker of its own', () => {
-  it('is told what happens, and tells whoever reads', async () => {
+  it('takes updates, and passes them to its readers', async () => {
     const tracker = new ProgressTracker();
     const reading = readUpdates(tracker.subscribe(), 'cancelled');
     tracker.start('a', 'build');

@@ -2,6 +2,7 @@ import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
 import type { ReadyCall } from '../../coordinator/plan.ts';
 import type { ResourceRequirements } from '../../core/demand.ts';
 import { VolleyError } from '../../core/errors.ts';
+import type { Labels } from '../../core/labels.ts';
 import type { Priority } from '../../core/priority.ts';
 import type { DependencyPolicy } from '../../core/terms.ts';
 import { countText } from '../../core/words.ts';
@@ -29,6 +30,8 @@ export interface RunnableTask {
   /** Its needs, as far as known before it runs. */
   readonly resources: ResourceRequirements;
   readonly conflictsWith: readonly string[];
+  /** The labels of the workers on which it may run. */
+  readonly on: Labels;
   /** If it becomes several. */
   readonly group: RunnableGroup | undefined;
   /** The expression on which it depends whether it runs. */
@@ -182,6 +185,7 @@ async function runnableTasks(
     priority: ready.options.priority,
     resources: ready.needs ?? {},
     conflictsWith: ready.options.conflictsWith,
+    on: ready.call.on ?? {},
     group: groups.get(task.id),
     when: task.options.when,
     returns: returnedBy(task),

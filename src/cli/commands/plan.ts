@@ -1,5 +1,6 @@
 import { type Bottlenecks, bottlenecksOf, type Gain } from '../../batch/forecast/bottlenecks.ts';
 import { VolleyError } from '../../core/errors.ts';
+import { WorkerPlacement, type WorkerSpec } from '../../core/placement.ts';
 import { printableLine } from '../../core/printable-text.ts';
 import { RESOURCE_TABLE } from '../../core/resource-table.ts';
 import type { LimitBound } from '../../core/schedule-bounds.ts';
@@ -21,13 +22,16 @@ import {
   planDryRun,
   tasksToPlan,
 } from '../session/dry-run.ts';
+import { workersToPlanFor } from '../session/plan-workers.ts';
 import { withSession } from '../session/session.ts';
-import { findTasks } from './simulate.ts';
+import { findRunnableTasks } from './simulate.ts';
 
 interface PlanOptions extends CommonOptions, SourceOptions {
   readonly batch?: string;
   readonly maxConcurrent?: number;
   readonly assume?: number;
+  readonly on?: string;
+  readonly workers?: string;
 }
 
 const DEFAULT_COLUMNS = 100;
@@ -42,6 +46,7 @@ export const planCommand = defineCommand<PlanOptions>({
     'volley plan audit.json',
     'volley plan audit.json --max-concurrent 4',
     'volley plan --batch audit --json',
+    "volley plan audit.json --workers '4x cpu=8,memory_mb=16000; cpu=32,gpu=1'",
   ],
   declare: (program) =>
     sourceOptions(program)
@@ -51,20 +56,33 @@ export const planCommand = defineCommand<PlanOptions>({
         '--assume <duration>',
         'the duration of functions that have not run yet, such as 2s',
         spanOption,
-      ),
+      )
+      .option('--on <url>', 'plan for the workers of the cluster at this Redis URL')
+      .option('--workers <list>', 'plan for these workers; a list or a file with one'),
   run: async ([file], { maxConcurrent, assume, json, ...options }, io) =>
     withSession(options, io, async (session) => {
-      const { name, runnable } = await findTasks(session, file, options, io);
       const { config } = session;
+      const workers = await workersToPlanFor(config, options, io);
+      // The limits of this machine do not count for what runs on workers.
+      if (workers !== undefined) (await session.coordinator()).engine.usePlacement(new WorkerPlacement());
+      const { name, runnable } = await findRunnableTasks(session, file, options, io);
       if (runnable.tasks.length === 0)
         throw new VolleyError('INVALID_VALUE', `Nothing to plan: "${name}" has no tasks.`);
-      const slots = checkSlots(maxConcurrent) ?? runnable.autoConcurrency;
-      const concurrency = Math.min(slots, config.limits.maxConcurrency);
+      const given = checkSlots(maxConcurrent);
+      const concurrency =
+        workers === undefined
+          ? Math.min(given ?? runnable.autoConcurrency, config.limits.maxConcurrency)
+          : Math.min(given ?? Number.POSITIVE_INFINITY, slotsOf(workers, runnable.tasks.length));
       const limits = { ...configuredLimits(config), concurrency };
+      const onWorkers = workers !== undefined && {
+        workers,
+        placement: config.cluster.placement,
+        group: { maxConcurrency: concurrency },
+      };
       const tasks = tasksToPlan(runnable, assume);
-      const plan = planDryRun(name, tasks, concurrency, limits);
+      const plan = planDryRun(name, tasks, concurrency, limits, { ...onWorkers });
       const { executions, places } = expectedExecutions(tasks);
-      const bottlenecks = bottlenecksOf(executions, limits);
+      const bottlenecks = bottlenecksOf(executions, limits, { ...onWorkers });
       const path = [...new Set(bottlenecks.path.map((index) => places[index]!))].map(
         (place) => tasks[place]!,
       );
@@ -79,6 +97,15 @@ export const planCommand = defineCommand<PlanOptions>({
       return EXIT.ok;
     }),
 });
+
+/** How many calls the workers run at once, at most one for each task. */
+function slotsOf(workers: readonly WorkerSpec[], tasks: number): number {
+  const slots = workers.reduce(
+    (sum, { capacity }) => sum + (capacity?.concurrency ?? Number.POSITIVE_INFINITY),
+    0,
+  );
+  return Math.max(1, Math.min(slots, tasks));
+}
 
 function checkSlots(slots: number | undefined): number | undefined {
   if (slots === undefined || (Number.isInteger(slots) && slots >= 1 && slots <= 10_000)) return slots;
@@ -164,7 +191,8 @@ function headLines(plan: DryRunPlan, bottlenecks: Bottlenecks, { colors }: PlanT
 
 function chartLines({ tasks, expectedMs, criticalPath }: DryRunPlan, options: PlanTextOptions): string[] {
   const critical = new Set(criticalPath.map(({ task }) => task.id));
-  const rows = tasks.slice(0, MAX_ROWS).map(
+  const byWorker = tasks.slice(0, MAX_ROWS).sort((a, b) => compareNames(a.worker ?? '', b.worker ?? ''));
+  const rows = byWorker.map(
     ({ task, startMs, endMs }): GanttRow => ({
       label: printableLine(taskLabel(task)),
       startMs,
@@ -174,8 +202,14 @@ function chartLines({ tasks, expectedMs, criticalPath }: DryRunPlan, options: Pl
   );
   const { colors, columns } = options;
   const more = tasks.length - rows.length;
+  const [scale, ...bars] = ganttLines(rows, expectedMs, { colors, columns: columns - 2 });
   return [
-    ...ganttLines(rows, expectedMs, { colors, columns: columns - 2 }).map((line) => `  ${line}`),
+    `  ${scale}`,
+    ...bars.flatMap((line, index) => {
+      const { worker } = byWorker[index]!;
+      const isFirst = worker !== undefined && worker !== byWorker[index - 1]?.worker;
+      return [...(isFirst ? [`  ${colors.bold(printableLine(worker))}`] : []), `  ${line}`];
+    }),
     ...(more > 0 ? [colors.dim(`  … and ${numberText(more)} more`)] : []),
   ];
 }
@@ -224,18 +258,24 @@ function gainLines({ gains, expectedMs }: Bottlenecks, { colors, columns }: Plan
   return [colors.bold('Gain from raising a limit'), ...table.map((line) => `  ${line}`)];
 }
 
-function limitName({ kind, name }: LimitBound): string {
+const compareNames = new Intl.Collator('en', { numeric: true }).compare;
+
+function limitName({ kind, name, leastUse }: LimitBound): string {
+  if (kind === 'largest') return `tasks with ${roundedText(leastUse)} ${unitOf(name)} or more`;
   if (kind === 'resource') return name === 'concurrency' ? 'at once' : unitOf(name);
   return kind === 'conflict' ? `conflict with ${name}` : `${kind} ${name}`;
 }
 
 function capacityText({ kind, capacity }: LimitBound): string {
   if (kind === 'lock' || kind === 'conflict') return 'one after the other';
+  if (kind === 'largest') return `${roundedText(capacity)} fit at once on all workers`;
   return `${roundedText(capacity)} in all`;
 }
 
 function moreText({ limit, more }: Gain): string {
   const { kind, name } = limit;
+  if (kind === 'worker') return `1 more worker like ${printableLine(name)}`;
+  if (kind === 'slots') return '1 more slot on each worker';
   if (kind === 'resource')
     return `${roundedText(more)} more ${name === 'concurrency' ? 'at once' : unitOf(name)}`;
   return `1 more at once for the ${kind} ${name}`;

@@ -65,7 +65,7 @@ export const simulateCommand = defineCommand<SimulateOptions>({
       ),
   run: async ([file], { maxConcurrent, assume: assumedMs = DEFAULT_DURATION_MS, json, ...options }, io) =>
     withSession(options, io, async (session) => {
-      const { name, runnable } = await findTasks(session, file, options, io);
+      const { name, runnable } = await findRunnableTasks(session, file, options, io);
       const { tasks } = runnable;
       if (tasks.length === 0)
         throw new VolleyError('INVALID_VALUE', `Nothing to simulate: "${name}" has no tasks.`);
@@ -101,7 +101,7 @@ export const simulateCommand = defineCommand<SimulateOptions>({
 });
 
 /** The tasks of a file, or those of a batch that have not run; of a batch that has ended, all. */
-export async function findTasks(
+export async function findRunnableTasks(
   { executor, store }: Session,
   file: string | undefined,
   options: Pick<SimulateOptions, 'batch' | keyof SourceOptions>,

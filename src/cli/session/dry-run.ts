@@ -6,7 +6,8 @@ import { namedNeeds } from '../../core/demand.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { printableLine } from '../../core/printable-text.ts';
 import type { SchedulerLimits } from '../../core/scheduler-options.ts';
-import { type SimulatedExecution, simulate } from '../../core/simulate.ts';
+import { type SimulatedExecution, type SimulationOptions, simulate } from '../../core/simulate.ts';
+import type { ExecutionStatus } from '../../core/status.ts';
 import { countText, listText, spanText } from '../../core/words.ts';
 import { taskLabel } from '../display/view.ts';
 import { dependencyDepths, linkDependencies, sortByDependencies } from '../drawing/graph-layout.ts';
@@ -76,7 +77,7 @@ export function checkSimulated(count: number): void {
   );
 }
 
-/** Shows what is known of a file with so many tasks that their order is not simulated. */
+/** Shows what is known of a file with too many tasks to simulate their order. */
 export function dryRunLarge(
   batch: string,
   { count, check }: CheckedFile,
@@ -125,7 +126,7 @@ interface TaskToPlan {
   /** What else the scheduler considers. */
   readonly terms?: Pick<
     SimulatedExecution,
-    'priority' | 'resources' | 'conflictsWith' | 'onDependencyFailure'
+    'priority' | 'resources' | 'conflictsWith' | 'onDependencyFailure' | 'on'
   >;
   readonly group?: RunnableGroup | undefined;
   readonly when?: string | undefined;
@@ -157,6 +158,8 @@ interface ScheduledTask {
   readonly wave: number;
   readonly startMs: number;
   readonly endMs: number;
+  /** Where it starts, if there are workers. */
+  readonly worker?: string;
 }
 
 /** The executions of tasks, with the task of each by index, and the expected duration of each task. */
@@ -196,17 +199,29 @@ export function planDryRun(
   tasks: readonly TaskToPlan[],
   maxConcurrent: number,
   limits: SchedulerLimits = {},
+  options: SimulationOptions = {},
 ): DryRunPlan {
   const { executions, places, durations } = expectedExecutions(tasks);
-  const { schedule, makespanMs } = simulate(executions, { ...limits, concurrency: maxConcurrent });
+  const { schedule, makespanMs, statuses } = simulate(
+    executions,
+    { ...limits, concurrency: maxConcurrent },
+    options,
+  );
+  checkPlaced(tasks, places, statuses);
   const links = linkDependencies(tasks);
   const depths = dependencyDepths(links);
-  const scheduled = new Map<number, { task: TaskToPlan; wave: number; startMs: number; endMs: number }>();
-  for (const { index, startMs, endMs } of schedule) {
+  const scheduled = new Map<
+    number,
+    { task: TaskToPlan; wave: number; startMs: number; endMs: number; worker?: string }
+  >();
+  for (const { index, startMs, endMs, worker } of schedule) {
     const place = places[index]!;
     const known = scheduled.get(place);
     if (known !== undefined) known.endMs = Math.max(known.endMs, endMs);
-    else scheduled.set(place, { task: tasks[place]!, wave: depths[place]! + 1, startMs, endMs });
+    else {
+      const at = { task: tasks[place]!, wave: depths[place]! + 1, startMs, endMs };
+      scheduled.set(place, worker === undefined ? at : { ...at, worker });
+    }
   }
   const chained = tasks.map(({ group }, index) => durations[index]! * roundsOf(group));
   const path = longestChain(links.before, sortByDependencies(links), chained);
@@ -224,6 +239,25 @@ export function planDryRun(
     workMs: sum(tasks.map(({ group }, index) => durations[index]! * (group?.items ?? 1))),
     unknown: [...new Set(tasks.flatMap((task) => (task.expectedMs === undefined ? [task.function] : [])))],
   };
+}
+
+/** Throws if some task fits on no worker. */
+function checkPlaced(
+  tasks: readonly TaskToPlan[],
+  places: readonly number[],
+  statuses: readonly ExecutionStatus[],
+): void {
+  // What depends on it is pending, too.
+  const open = new Set(statuses.flatMap((status, at) => (status === 'pending' ? [tasks[places[at]!]!] : [])));
+  const ids = new Set(Array.from(open, ({ id }) => id));
+  const stuck = [...open].find(({ dependsOn }) => dependsOn.every((id) => !ids.has(id)));
+  if (stuck === undefined) return;
+  const { id } = stuck;
+  throw new VolleyError(
+    'INVALID_VALUE',
+    `Task ${id} fits on none of the workers. Add one that has all it needs, and its labels.`,
+    { id },
+  );
 }
 
 /** How many items of a group must run one after the other, however many tasks run at once. */
@@ -269,12 +303,13 @@ export function planData(plan: DryRunPlan): object {
     waves: plan.waves,
     critical_path: plan.criticalPath.map(({ task }) => task.id),
     critical_path_ms: Math.round(plan.criticalPathMs),
-    order: plan.tasks.map(({ task, wave, startMs, endMs }) => ({
+    order: plan.tasks.map(({ task, wave, startMs, endMs, worker }) => ({
       id: task.id,
       function: task.function,
       wave,
       start_ms: Math.round(startMs),
       end_ms: Math.round(endMs),
+      ...(worker !== undefined && { worker }),
       depends_on: task.dependsOn,
       ...(needsOf(task).length > 0 && { resources: Object.fromEntries(needsOf(task)) }),
       ...(task.group !== undefined && groupData(task.group)),

@@ -20,6 +20,10 @@ export function heal(world: World, { options }: Script): void {
   world.resume();
   for (const group of world.scheduler.catalog.groups.values()) world.resume(group);
   world.limit(options.limits);
+  for (const worker of options.workers ?? []) {
+    world.leave(worker.id);
+    world.join(worker);
+  }
   world.advance();
   for (let round = 0; !isAtRest(world); round++) {
     if (round > 10_000) throw new Error('it never comes to rest');
@@ -122,6 +126,19 @@ function take(world: World, step: Step): void {
       break;
     case 'resume':
       world.resume();
+      break;
+    case 'join': {
+      const gone = (world.options.workers ?? []).filter(
+        ({ id }) => !world.workers.some((one) => one.id === id),
+      );
+      ofOne(gone, step.pick, (worker) => world.join(worker));
+      break;
+    }
+    case 'drain':
+      ofOne(world.workers, step.pick, ({ id }) => world.drain(id));
+      break;
+    case 'leave':
+      ofOne(world.workers, step.pick, ({ id }) => world.leave(id));
       break;
     case 'plan':
       world.plan();

@@ -19,6 +19,7 @@ export type Step =
   | { readonly kind: 'submit'; readonly draft: RandomDraft }
   | { readonly kind: 'submitAll'; readonly drafts: readonly RandomDraft[]; readonly options: GroupSpec }
   | { readonly kind: 'succeed' | 'progress' | 'cancel' | 'lend' | 'reclaim'; readonly pick: number }
+  | { readonly kind: 'join' | 'drain' | 'leave'; readonly pick: number }
   | {
       readonly kind: 'fail';
       readonly pick: number;
@@ -282,3 +283,60 @@ export const plannedScripts: fc.Arbitrary<Script> = fc
       return gaps[at]! < 2 ? [...kept, { kind: 'plan' }] : kept;
     }),
   }));
+
+/** One on which everything fits, one that is small, and one of few. */
+const WORKERS = [
+  {
+    id: 'large',
+    capacity: {
+      concurrency: 3,
+      cpu: 4,
+      memoryMb: 400,
+      ioOperations: 9,
+      networkOperations: 3,
+      resources: { gpu: 2, license: 3 },
+    },
+    labels: { zone: 'a', kind: 'x' },
+  },
+  {
+    id: 'small',
+    capacity: { concurrency: 2, cpu: 1, memoryMb: 100, ioOperations: 4, networkOperations: 1 },
+    labels: { zone: 'a' },
+  },
+  {
+    id: 'other',
+    capacity: { concurrency: 2, cpu: 3, memoryMb: 300, resources: { gpu: 1 } },
+    labels: { zone: 'b' },
+  },
+];
+
+/** Planned, on workers that join, drain and die. */
+export const plannedOnWorkers: fc.Arbitrary<Script> = fc
+  .tuple(
+    plannedScripts,
+    fc.infiniteStream(fc.constantFrom(undefined, undefined, { zone: 'a' }, { kind: 'x' })),
+    fc.infiniteStream(
+      fc.oneof(
+        { weight: 8, arbitrary: fc.constant(undefined) },
+        { weight: 1, arbitrary: aimed('join', 'drain', 'leave', 'join') },
+      ),
+    ),
+  )
+  .map(([{ options, steps }, labels, changes]) => {
+    const withLabels = (one: RandomDraft): RandomDraft => {
+      const on = labels.next().value;
+      return on === undefined ? one : { ...one, spec: { ...one.spec, on } };
+    };
+    return {
+      options: { ...options, workers: WORKERS },
+      steps: steps.flatMap((step): Step[] => {
+        // What is learned of use could rule out every worker.
+        if (step.kind === 'used') return [];
+        const change = changes.next().value as Step | undefined;
+        const more = change === undefined ? [] : [change];
+        if (step.kind === 'submit') return [{ ...step, draft: withLabels(step.draft) }, ...more];
+        if (step.kind === 'submitAll') return [{ ...step, drafts: step.drafts.map(withLabels) }, ...more];
+        return [step, ...more];
+      }),
+    };
+  });

@@ -2,6 +2,8 @@ import type { Effects } from '../../../src/core/effects.ts';
 import { Execution } from '../../../src/core/execution.ts';
 import type { Failure, FailureReason } from '../../../src/core/failure.ts';
 import type { Group } from '../../../src/core/group.ts';
+import { offers } from '../../../src/core/labels.ts';
+import { type PlacedWorker, WorkerPlacement, type WorkerSpec } from '../../../src/core/placement.ts';
 import { Scheduler } from '../../../src/core/scheduler.ts';
 import type { SchedulerLimits, SchedulerOptions } from '../../../src/core/scheduler-options.ts';
 import type { ExecutionSpec, GroupSpec } from '../../../src/core/spec.ts';
@@ -27,6 +29,8 @@ export interface Attempt {
 export interface WorldOptions extends SchedulerOptions {
   /** Whether each call lets the scheduler look again, as the engine does; otherwise call `advance`. Default true. */
   readonly advancesAlone?: boolean;
+  /** Places executions on these workers. */
+  readonly workers?: readonly WorkerSpec[];
 }
 
 /**
@@ -44,10 +48,14 @@ export class World implements Effects {
   readonly monitor: Monitor;
   private readonly advancesAlone: boolean;
 
-  constructor({ advancesAlone = true, ...options }: WorldOptions = {}) {
+  constructor(readonly options: WorldOptions = {}) {
+    const { advancesAlone = true, workers, ...rest } = options;
     this.advancesAlone = advancesAlone;
-    this.scheduler = new Scheduler(this, options);
+    this.scheduler = new Scheduler(this, rest);
     this.monitor = new Monitor(this.scheduler);
+    if (workers === undefined) return;
+    this.scheduler.usePlacement(new WorkerPlacement());
+    for (const worker of workers) this.join(worker);
   }
 
   submit(draft: Draft): Execution {
@@ -96,11 +104,9 @@ export class World implements Effects {
     this.change(() => this.scheduler.began(execution, attempt, this.now));
   }
 
-  /** The attempt that runs keeps its result, as the engine says it. */
-  keeping(execution: Execution): void {
-    this.change(() => {
-      execution.isKept = true;
-    });
+  /** The attempt that runs keeps its result. */
+  keeping(execution: Execution, releases = false): void {
+    this.change(() => this.scheduler.keep(execution, execution.attempt, releases, this.now));
   }
 
   cancel(execution: Execution, reason: unknown = 'asked'): boolean {
@@ -128,6 +134,26 @@ export class World implements Effects {
       this.scheduler.limit(limits);
       this.monitor.limitsWereChanged = true;
     });
+  }
+
+  join(worker: WorkerSpec): void {
+    this.change(() => this.scheduler.changeWorkers((placement) => placement.join(worker)));
+  }
+
+  drain(id: string): void {
+    this.change(() => this.scheduler.changeWorkers((placement) => placement.drain(id)));
+  }
+
+  /** A worker dies, and all attempts on it are lost. */
+  leave(id: string): void {
+    const lost = this.attempts.filter(({ execution }) => execution.worker === id);
+    this.change(() => this.scheduler.changeWorkers((placement) => placement.leave(id)));
+    for (const { execution, number } of lost) this.fail(execution, 'crashed', number);
+  }
+
+  /** The workers, in the order in which they have joined. */
+  get workers(): PlacedWorker[] {
+    return [...(this.scheduler.dispatcher.placement?.workers.values() ?? [])];
   }
 
   used(toolName: string, usage: AttemptUsage): void {
@@ -198,6 +224,19 @@ export class World implements Effects {
     this.started.push(execution.id);
     this.attempts.push({ execution, number: execution.attempt });
     this.monitor.started(execution, this.now);
+    this.checkWorker(execution);
+  }
+
+  /** What starts is within the capacity of its worker, which has its labels and takes work. */
+  private checkWorker({ id, demand, worker: on }: Execution): void {
+    const { placement } = this.scheduler.dispatcher;
+    if (placement === undefined) return;
+    const worker = placement.workers.get(on!)!;
+    const isOver = demand.needs.some(
+      (need, index) => need > 0 && worker.usedOf(index) > worker.limitOf(index),
+    );
+    if (isOver || worker.isDraining || !offers(worker.labels, demand.on ?? {}))
+      throw new Error(`${id} may not run on ${on}`);
   }
 
   stop(execution: Execution): void {
