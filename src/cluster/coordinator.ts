@@ -4,11 +4,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { ParallelToolCoordinator } from '../coordinator/coordinator.ts';
-import type {
-  RemoteCall,
-  RemoteRunner,
-  WorkerDirectory,
-  WorkerStatus,
+import {
+  LOCAL_LABELS,
+  type OfferedAgents,
+  type RemoteCall,
+  type RemoteRunner,
+  type WorkerDirectory,
+  type WorkerStatus,
 } from '../coordinator/remote-runner.ts';
 import { VolleyError } from '../core/errors.ts';
 import { isReservedLabel, type Labels, labeledTool, SHARE_LABEL, toolLabel } from '../core/labels.ts';
@@ -16,6 +18,7 @@ import { type PlacementRule, WorkerPlacement } from '../core/placement.ts';
 import { reasonText } from '../core/words.ts';
 import { checkedLimit, checkedOutage, ToolFailure } from '../engine/tool-failure.ts';
 import type { RunnerTask } from '../runners/runner.ts';
+import { Roots } from '../tools/builtin/roots.ts';
 import type { Tool } from '../tools/tool.ts';
 import { Artifacts, type Shipped } from './artifacts.ts';
 import { packInputs, sendableFiles, unpackOutputs } from './files.ts';
@@ -40,7 +43,9 @@ import { type MessageScope, parseMessage, type SignedMessage, Signer } from './s
 import { toolHash } from './tool-hash.ts';
 import {
   type Assignment,
+  checkedAgents,
   type DeliveredCalls,
+  NO_AGENTS,
   nameOf,
   type RemoteOutcome,
   type RemoteProgress,
@@ -54,6 +59,11 @@ export interface ClusterCoordinatorOptions {
   readonly times?: ProtocolTimes;
   /** Called with what people should know. */
   readonly notify?: (text: string) => void;
+  /**
+   * Who chooses the coordinator, if it is one of several processes: whom it lets `lead` takes the workers from the others at
+   * once. Until then it rests, and calls run in their own process.
+   */
+  readonly owner?: string;
 }
 
 interface PendingCall {
@@ -111,6 +121,10 @@ export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
   private timer: NodeJS.Timeout | undefined;
   private isClosed = false;
   private isDeposed = false;
+  /** Whether it must not coordinate, because another process of its owner does. */
+  private isResting = false;
+  private turn = 0;
+  private heardAt = performance.now();
   /** What the server refused last. */
   private readonly refusedWork = new Set<'look' | 'delivery'>();
   /** Sessions that are ignored, or whose offers are. */
@@ -121,6 +135,7 @@ export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
     private readonly subscriber: Redis,
     private readonly QueueClass: typeof Queue,
     private readonly id: string,
+    /** 0 until it coordinates. */
     public epoch: number,
     settings: ClusterSettings,
     private readonly times: ProtocolTimes,
@@ -131,6 +146,7 @@ export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
     this.placement = new WorkerPlacement(options.placement);
     this.signer = new Signer(settings.key);
     this.artifacts = new Artifacts(settings.artifacts, async () => registry.artifacts);
+    this.isDeposed = this.isResting = options.owner !== undefined;
   }
 
   /** Connects, and waits for the lease of a coordinator that has crashed. Refused while another one is at work. */
@@ -139,12 +155,13 @@ export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
     options: ClusterCoordinatorOptions = {},
   ): Promise<ClusterCoordinator> {
     const { Queue } = await loadPackage(() => import('bullmq'));
-    const { times = DEFAULT_TIMES, notify } = options;
+    const { times = DEFAULT_TIMES, notify, owner } = options;
     const registry = await ClusterRegistry.connect(settings, times);
     try {
       for (const warning of await serverWarnings(registry.redis)) notify?.(warning);
-      const id = `${hostname()}/${process.pid}/${randomBytes(6).toString('hex')}`;
-      const epoch = await acquire(registry, id, times, notify);
+      const own = `${hostname()}/${process.pid}/${randomBytes(6).toString('hex')}`;
+      const id = owner === undefined ? own : `${own}/${owner}`;
+      const epoch = owner === undefined ? await acquire(registry, id, times, notify) : 0;
       const subscriber = registry.duplicate();
       await subscriber.connect();
       await subscriber.subscribe(registry.inbox);
@@ -161,7 +178,32 @@ export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
     tools.useRemote(this, this.placement);
   }
 
+  /** Coordinates from now on, and takes the workers from the process of its owner that had an earlier turn. */
+  lead(turn: number): void {
+    this.turn = turn;
+    this.isResting = false;
+    if (this.timer === undefined) return;
+    clearTimeout(this.timer);
+    void this.poll();
+  }
+
+  /** Leaves the workers to another process of its owner. Running calls are lost. */
+  rest(): void {
+    if (this.isResting) return;
+    this.isResting = true;
+    if (this.isDeposed) return;
+    this.protocol.resign();
+    this.obey();
+    if (this.registry.redis.status === 'ready') void this.registry.release(this.id).catch(() => {});
+  }
+
+  /** How long the server has not answered. */
+  get silentMs(): number {
+    return performance.now() - this.heardAt;
+  }
+
   labelsFor(tool: Tool, input: unknown): Labels {
+    if (this.isResting) return LOCAL_LABELS;
     let labels = this.hashes.get(tool);
     if (labels === undefined) {
       labels = { [toolLabel(tool.name)]: toolHash(tool) };
@@ -175,17 +217,28 @@ export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
     return nameOf(worker);
   }
 
+  agentsOf(worker: string): OfferedAgents {
+    return this.offers.get(worker)?.agents ?? NO_AGENTS;
+  }
+
   async run(worker: string, call: RemoteCall, task: RunnerTask): Promise<unknown> {
     const { tool, input, needs } = call;
     const toolName = tool.name;
     const sent: (Shipped | undefined)[] = [];
+    let isStopped = false;
+    task.onStop?.(() => {
+      isStopped = true;
+    });
     try {
       const shipped = await this.artifacts.ship(JSON.stringify(input) ?? 'null');
       sent.push(shipped);
       const files = await this.filesFor(worker, call, task);
       sent.push(files?.inputs);
+      // Nobody waits for it any more, and another process may have gone on with the batch.
+      if (isStopped) throw stopped();
       const key = this.keyFor(task);
-      const assignment: Assignment = { toolName, input: shipped, needs, ...(files && { files }) };
+      const logs = call.folder === undefined ? {} : { logs: true as const };
+      const assignment: Assignment = { toolName, input: shipped, needs, ...(files && { files }), ...logs };
       const outcome = await new Promise<RemoteOutcome | undefined>((settle) => {
         this.pending.set(key, { toolName, assignment: JSON.stringify(assignment), task, worker, settle });
         this.protocol.assign(key, worker);
@@ -199,7 +252,7 @@ export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
       sent.push(written);
       if (files !== undefined && written !== undefined) {
         const pack = await this.artifacts.receive(written);
-        await unpackOutputs(this.tools!.roots, files.outputs, pack, task.signal);
+        await unpackOutputs(this.rootsOf(call), files.outputs, pack, task.signal);
       }
       return await this.valueOf(outcome, worker);
     } finally {
@@ -208,15 +261,17 @@ export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
   }
 
   /** Sends what the call reads, if the worker does not have the files of this machine. */
-  private async filesFor(
-    worker: string,
-    { tool, input }: RemoteCall,
-    task: RunnerTask,
-  ): Promise<Assignment['files']> {
-    if (!usesFiles(tool) || this.offers.get(worker)?.labels[SHARE_LABEL] === this.share) return undefined;
+  private async filesFor(worker: string, call: RemoteCall, task: RunnerTask): Promise<Assignment['files']> {
+    const { tool, input, folder } = call;
+    const isShared = this.offers.get(worker)?.labels[SHARE_LABEL] === this.share;
+    if (!usesFiles(tool) || (isShared && folder === undefined)) return undefined;
     const { inputs = {}, outputs = [] } = sendableFiles(tool, input) ?? {};
-    const pack = await packInputs(this.tools!.roots, inputs, task.signal);
+    const pack = await packInputs(this.rootsOf(call), inputs, task.signal);
     return { inputs: await this.artifacts.ship(pack), outputs };
+  }
+
+  private rootsOf({ folder }: RemoteCall): Roots {
+    return folder === undefined ? this.tools!.roots : new Roots([folder]);
   }
 
   /** The names of the workers that can get work. */
@@ -239,6 +294,7 @@ export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
         {
           ...{ name, state, host, pid, version },
           labels: Object.fromEntries(Object.entries(labels).filter(([label]) => !isReservedLabel(label))),
+          agents: offer.agents ?? NO_AGENTS,
           tools: Object.keys(labels).filter((label) => labeledTool(label) !== undefined).length,
           lastHeardMs: Math.max(0, now - heardAt),
           use: this.placement.use(session),
@@ -289,11 +345,14 @@ export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
 
   /** Looks at the registry, again and again. While the server is away, the look waits. */
   private async poll(): Promise<void> {
+    this.timer = undefined;
     // Otherwise nobody would notice that it is dead.
     if (this.subscriber.status === 'ready') void this.subscriber.ping().catch(() => {});
     try {
-      if (this.isDeposed) await this.regain();
+      if (this.isDeposed && !this.isResting) await this.regain();
       if (!this.isDeposed) await this.lookAtRegistry();
+      else if (this.isResting) await this.registry.redis.ping();
+      this.heardAt = performance.now();
       this.accepted('look');
     } catch (error) {
       // The connection broke in the middle. The next look repeats everything.
@@ -304,12 +363,19 @@ export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
 
   /** Becomes the coordinator again, when the lease of the other one has ended. */
   private async regain(): Promise<void> {
-    const { epoch } = await this.registry.acquire(this.id, this.times.leaseMs);
-    if (epoch === 0) return;
+    const { owner } = this.options;
+    const { turn } = this;
+    const { epoch } = await this.registry.acquire(
+      this.id,
+      this.times.leaseMs,
+      owner === undefined ? undefined : { owner: `/${owner}`, turn },
+    );
+    if (epoch === 0 || this.isResting || turn !== this.turn) return;
     this.epoch = epoch;
     this.protocol = new CoordinatorProtocol(epoch, this.times, performance.now());
     this.isDeposed = false;
-    this.options.notify?.('The other process has left the workers. They are used again.');
+    if (owner === undefined)
+      this.options.notify?.('The other process has left the workers. They are used again.');
   }
 
   private async lookAtRegistry(): Promise<void> {
@@ -392,8 +458,9 @@ export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
     const progress = this.signer.open(message, 'progress', undefined, this.serverNow);
     const call = progress === undefined ? undefined : this.pending.get(progress.scope.key);
     if (call === undefined || call.worker !== progress!.scope.session) return;
-    const { progress: share, step, hasBegun = false } = JSON.parse(progress!.content) as RemoteProgress;
+    const { progress: share, step, log, hasBegun = false } = JSON.parse(progress!.content) as RemoteProgress;
     if (hasBegun) call.task.began();
+    else if (log !== undefined) call.task.log?.(log);
     else if (share === undefined) call.task.report(step ?? '');
     else call.task.report(share, step);
   }
@@ -430,6 +497,7 @@ export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
         return;
       case 'deposed':
         this.isDeposed = true;
+        if (this.isResting) return;
         this.options.notify?.(
           'Another process has taken over the workers. Running calls were given up, and others wait until it has ended.',
         );
@@ -604,7 +672,8 @@ export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
     const text = await this.registry.offer(session).catch(() => null);
     const message = this.signer.open(parseMessage(text), 'note', session, this.serverNow);
     if (message === undefined || !this.protocol.isReady(session) || this.offers.has(session)) return;
-    const offer = JSON.parse(message.content) as WorkerOffer;
+    const read = JSON.parse(message.content) as WorkerOffer;
+    const offer: WorkerOffer = { ...read, ...(read.agents && { agents: checkedAgents(read.agents) }) };
     const { capacity, labels } = offer;
     try {
       this.tools?.engine.changeWorkers((placement) => placement.join({ id: session, capacity, labels }));
@@ -638,7 +707,7 @@ export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
 
   private async valueOf(outcome: RemoteOutcome | undefined, worker: string): Promise<unknown> {
     if (outcome === undefined || outcome.status === 'lost') throw lost(nameOf(worker));
-    if (outcome.status === 'cancelled') throw new ToolFailure('The call was stopped.', { reason: 'error' });
+    if (outcome.status === 'cancelled') throw stopped();
     if (outcome.status === 'returned')
       throw new ToolFailure('The call was taken back before it began.', { reason: 'error', isLost: true });
     if (outcome.status === 'failed') throw failureOf(outcome);
@@ -696,6 +765,10 @@ async function acquire(
 
 function goneNote(session: string): WorkerNote {
   return { name: session, session, beat: 0, epoch: 0, held: [], waiting: [], isDraining: true, isGone: true };
+}
+
+function stopped(): ToolFailure {
+  return new ToolFailure('The call was stopped.', { reason: 'error' });
 }
 
 function lost(worker: string): ToolFailure {

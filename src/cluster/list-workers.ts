@@ -1,10 +1,11 @@
 import { DEFAULT_TIMES, PROTOCOL_VERSION, type WorkerNote } from './protocol/messages.ts';
 import { ClusterRegistry, type ClusterSettings, isRefusal, serverWarnings, unsuitable } from './registry.ts';
 import { parseMessage, Signer } from './signature.ts';
-import { nameOf, type WorkerOffer } from './work.ts';
+import { checkedAgents, nameOf, type WorkerOffer } from './work.ts';
 
 /** A worker as people see it. */
-export interface ListedWorker extends Pick<WorkerOffer, 'capacity' | 'labels' | 'version' | 'host' | 'pid'> {
+export interface ListedWorker
+  extends Pick<WorkerOffer, 'capacity' | 'labels' | 'agents' | 'version' | 'host' | 'pid'> {
   readonly name: string;
   readonly session: string;
   /** An incompatible one speaks another version of the protocol than this process. */
@@ -32,6 +33,7 @@ export async function listWorkers(settings: ClusterSettings): Promise<ListedWork
         ...offered,
         // Another version may have other fields.
         ...(!isKnown && { capacity: {}, labels: {} }),
+        ...(offered.agents !== undefined && { agents: checkedAgents(offered.agents) }),
         name: nameOf(session),
         session,
         state: stateOf(read, isKnown, ageMs),

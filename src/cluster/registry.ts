@@ -25,6 +25,13 @@ export interface RegistryEntry {
   readonly ageMs: number;
 }
 
+/** Which of the processes of an owner coordinates: the one with the highest number. */
+interface ClusterTurn {
+  readonly owner: string;
+  readonly turn: number;
+}
+
+const NO_TURN: ClusterTurn = { owner: '', turn: 0 };
 const MAX_FENCED = 10_000;
 const CONNECT_MS = 5000;
 const MIN_VERSION = [6, 2];
@@ -41,12 +48,21 @@ const NEARLY_FULL = 0.9;
 const NOW = `local t = redis.call('TIME'); local now = t[1] * 1000 + math.floor(t[2] / 1000); `;
 
 const SCRIPTS = {
-  /** KEYS: epoch, holder. ARGV: id, lease. An epoch is at least the time, so it grows even if data was lost. */
+  /**
+   * KEYS: epoch, holder, turn. ARGV: id, lease, owner, turn. An epoch is at least the time, so it grows even if data was
+   * lost. The id of a coordinator that has an owner ends with it. Another one of that owner need not wait for its lease,
+   * and is refused if its turn was an earlier one.
+   */
   clusterAcquire: {
-    numberOfKeys: 2,
+    numberOfKeys: 3,
     lua: `${NOW}
 local holder = redis.call('GET', KEYS[2])
-if holder and holder ~= ARGV[1] then return {0, holder} end
+local isOwn = ARGV[3] ~= '' and holder and string.sub(holder, -#ARGV[3]) == ARGV[3]
+if holder and holder ~= ARGV[1] and not isOwn then return {0, holder} end
+if ARGV[3] ~= '' then
+  if tonumber(redis.call('GET', KEYS[3]) or '0') > tonumber(ARGV[4]) then return {0, holder or ''} end
+  redis.call('SET', KEYS[3], ARGV[4])
+end
 local epoch = math.max(tonumber(redis.call('GET', KEYS[1]) or '0') + 1, now)
 redis.call('DEL', KEYS[2])
 redis.call('SET', KEYS[1], string.format('%d', epoch))
@@ -205,9 +221,14 @@ export class ClusterRegistry {
   };
 
   /** Becomes the coordinator, or returns who is. */
-  async acquire(id: string, leaseMs: number): Promise<{ epoch: number; holder: string }> {
-    const keys = ['epoch', 'holder'].map((name) => this.key(name));
-    const [epoch, holder] = (await this.redis.clusterAcquire(...keys, id, leaseMs)) as [number, string];
+  async acquire(
+    id: string,
+    leaseMs: number,
+    { owner, turn }: ClusterTurn = NO_TURN,
+  ): Promise<{ epoch: number; holder: string }> {
+    const keys = ['epoch', 'holder', `turn:${owner}`].map((name) => this.key(name));
+    const answer = await this.redis.clusterAcquire(...keys, id, leaseMs, owner, turn);
+    const [epoch, holder] = answer as [number, string];
     if (epoch > 0) await this.redis.set(this.key('protocol'), PROTOCOL_VERSION).catch(() => {});
     return { epoch, holder };
   }

@@ -1,3 +1,4 @@
+import type { OfferedAgents, OfferedRepository } from '../coordinator/remote-runner.ts';
 import type { ResourceRequirements } from '../core/demand.ts';
 import type { FailureReason } from '../core/failure.ts';
 import type { Labels } from '../core/labels.ts';
@@ -13,10 +14,29 @@ export interface WorkerOffer {
   readonly capacity: NonNullable<WorkerSpec['capacity']>;
   /** Its own labels, its name, and a hash of the schema of each of its tools. */
   readonly labels: Labels;
+  /** Set if it runs coding agents. */
+  readonly agents?: OfferedAgents;
   readonly version: string;
   readonly host: string;
   readonly pid: number;
 }
+
+export const NO_AGENTS: OfferedAgents = { names: [], repositories: [] };
+
+/** What a worker says that it offers; nothing if that has another form. */
+export function checkedAgents(offered: unknown): OfferedAgents {
+  const { names, repositories } = Object(offered) as Partial<OfferedAgents>;
+  const isTexts = (list: unknown): list is string[] =>
+    Array.isArray(list) && list.length <= MAX_OFFERED && list.every((one) => typeof one === 'string');
+  if (!isTexts(names) || !Array.isArray(repositories) || repositories.length > MAX_OFFERED) return NO_AGENTS;
+  const isSound = repositories.every((one: unknown) => {
+    const { id, name, tips } = Object(one) as Partial<OfferedRepository>;
+    return isTexts([id, name]) && isTexts(tips);
+  });
+  return isSound ? { names, repositories } : NO_AGENTS;
+}
+
+const MAX_OFFERED = 1000;
 
 /** An attempt that a worker is to run. */
 export interface Assignment {
@@ -26,6 +46,8 @@ export interface Assignment {
   readonly needs: ResourceRequirements;
   /** The files of the call, if the worker does not have those of the coordinator. */
   readonly files?: { readonly inputs: Shipped; readonly outputs: readonly string[] };
+  /** Whether the coordinator wants to read what it logs. */
+  readonly logs?: true;
 }
 
 /** How an attempt ended on a worker. */
@@ -66,6 +88,7 @@ export interface DeliveredCalls {
 export interface RemoteProgress {
   readonly progress: number | undefined;
   readonly step: string | undefined;
+  readonly log?: string;
   /** It has begun only now, after it waited for room. */
   readonly hasBegun?: true;
 }

@@ -1,18 +1,26 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { hostname, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { Worker as Thread } from 'node:worker_threads';
 import type { VolleyConfig } from '../config/config.ts';
 import { packageVersion } from '../config/package-version.ts';
 import type { CallResult } from '../coordinator/call.ts';
 import type { ParallelToolCoordinator } from '../coordinator/coordinator.ts';
+import { AGENTS_RESOURCE, type OfferedAgents } from '../coordinator/remote-runner.ts';
 import { VolleyError } from '../core/errors.ts';
-import { type Labels, SHARE_LABEL, toolLabel, WORKER_LABEL } from '../core/labels.ts';
+import {
+  agentLabel,
+  type Labels,
+  repositoryLabel,
+  SHARE_LABEL,
+  toolLabel,
+  WORKER_LABEL,
+} from '../core/labels.ts';
 import type { WorkerSpec } from '../core/placement.ts';
 import { reasonText } from '../core/words.ts';
 import { limitHit } from '../engine/tool-failure.ts';
 import type { ProgressUpdate } from '../engine/updates.ts';
 import { scriptEntry } from '../runners/entry.ts';
+import { makeTemporaryFolder } from '../runners/process/confinement.ts';
 import { fromWireError, type WireError } from '../runners/wire-error.ts';
 import { Artifacts } from './artifacts.ts';
 import { packOutputs, unpackInputs } from './files.ts';
@@ -50,6 +58,8 @@ export interface ClusterWorkerOptions {
   readonly labels?: Labels;
   /** What it offers, if that is less than the limits of its configuration. */
   readonly capacity?: WorkerSpec['capacity'];
+  /** The coding agents that it runs, and how many at once. The tool that runs them is registered. */
+  readonly agents?: { readonly offer: OfferedAgents; readonly slots: number };
   readonly times?: ProtocolTimes;
   readonly notify?: (text: string) => void;
 }
@@ -203,7 +213,7 @@ export class ClusterWorker {
   ): Promise<RemoteOutcome> {
     if (files === undefined) return run(undefined);
     const { signal } = call.controller;
-    const folder = await mkdtemp(join(tmpdir(), 'volley-call-'));
+    const folder = await makeTemporaryFolder();
     try {
       call.acceptedAt = Number.POSITIVE_INFINITY;
       await unpackInputs(folder, await this.artifacts.receive(files.inputs), files.outputs);
@@ -261,7 +271,7 @@ export class ClusterWorker {
 
   private async outcomeOf(
     key: string,
-    { toolName, input, needs }: Assignment,
+    { toolName, input, needs, logs }: Assignment,
     signal: AbortSignal,
     folder: string | undefined,
   ): Promise<RemoteOutcome> {
@@ -284,6 +294,10 @@ export class ClusterWorker {
         signal,
         onGroup,
         ...(folder !== undefined && { folder }),
+        ...(logs === true && {
+          onLog: (log: string) =>
+            this.send({ type: 'progress', key, progress: { progress: undefined, step: undefined, log } }),
+        }),
       });
       return await this.toOutcome(result!);
     } finally {
@@ -337,17 +351,23 @@ function offerOf({
   name,
   labels = {},
   capacity = {},
+  agents,
 }: ClusterWorkerOptions): WorkerOffer {
   const { maxConcurrency, limits, resources } = config.limits;
   const offered = tools.portableTools().map((tool) => [toolLabel(tool.name), toolHash(tool)]);
+  const own = agents === undefined ? resources : { ...resources, [AGENTS_RESOURCE]: agents.slots };
+  const { names = [], repositories = [] } = agents?.offer ?? {};
   return {
-    capacity: { ...limits, concurrency: maxConcurrency, resources, ...capacity },
+    capacity: { ...limits, concurrency: maxConcurrency, resources: own, ...capacity },
     labels: {
       ...labels,
       [WORKER_LABEL]: name,
       [SHARE_LABEL]: settings.share,
       ...Object.fromEntries(offered),
+      ...Object.fromEntries(names.map((agent) => [agentLabel(agent), true])),
+      ...Object.fromEntries(repositories.map(({ id }) => [repositoryLabel(id), true])),
     },
+    ...(agents !== undefined && { agents: agents.offer }),
     version: packageVersion(),
     host: hostname(),
     pid: process.pid,

@@ -48,7 +48,7 @@ export class CallGroup {
     private readonly planned: readonly PlannedCall[],
     private readonly name: string,
     options: GroupSpec,
-    private readonly extras: Pick<Placement, 'cache' | 'folder'>,
+    private readonly extras: Pick<Placement, 'cache' | 'folder' | 'onLog'>,
   ) {
     const submitted = planned.filter((one) => one.kind === 'refused' || one.sameAs === undefined);
     try {

@@ -9,7 +9,7 @@ import type { ExecutionHandle } from '../engine/handle.ts';
 import { type Outcome, renameError } from '../engine/outcome.ts';
 import type { Report, TaskContext } from '../engine/task.ts';
 import { isToolFailure, ToolFailure } from '../engine/tool-failure.ts';
-import type { ProcessUsage, RunnerCall, RunnerTask, Spending } from '../runners/runner.ts';
+import type { ProcessUsage, RunnerCall, RunnerTask, Spending, ToolContext } from '../runners/runner.ts';
 import { evaluate } from '../script/evaluate.ts';
 import type { Tool } from '../tools/tool.ts';
 import { checkArguments, checkResult } from './arguments.ts';
@@ -18,7 +18,7 @@ import { ReportedError } from './errors.ts';
 import type { ReadyCall } from './plan.ts';
 import type { Redactor } from './redaction/redactor.ts';
 import { type ExpressionLookup, type Results, resolveReferences } from './references.ts';
-import { LOCAL_WORKER } from './remote-runner.ts';
+import { LOCAL_WORKER, type PlacedOn, type RemoteRunner } from './remote-runner.ts';
 import type { ResultCache } from './result-cache.ts';
 import type { RunnerSet } from './runner-set.ts';
 
@@ -50,6 +50,8 @@ interface AttemptOptions {
   readonly cache?: ResultCache | undefined;
   /** The folder in which it works, in place of the roots. */
   readonly folder?: string | undefined;
+  /** Called with what it logs. */
+  readonly onLog?: ((text: string) => void) | undefined;
 }
 
 interface NestedOptions extends AttemptOptions {
@@ -90,12 +92,12 @@ export class CallRunner {
     needs: ResourceRequirements,
     task: TaskContext,
     results: ResultReader,
-    { observer, cache, folder }: AttemptOptions = NO_OPTIONS,
+    { observer, cache, folder, onLog }: AttemptOptions = NO_OPTIONS,
   ): Promise<unknown> {
     try {
       const isPlain = ready.references.size + ready.expressions.size === 0;
       const input = isPlain ? ready.input : await inputOf(ready, task, results);
-      const redacted = new RedactedTask(task, task, this.redactor, observer, folder);
+      const redacted = new RedactedTask(task, task, this.redactor, observer, folder, onLog);
       return await this.call(ready.tool, input, needs, redacted, { cache, worker: task.worker });
     } catch (error) {
       throw this.reported(error);
@@ -168,6 +170,10 @@ export class CallRunner {
       const { grantedMemoryMb: memoryMb = needs.memoryMb } = task;
       const granted = memoryMb === undefined ? needs : { ...needs, memoryMb };
       task.placed(remote.nameOf(worker));
+      if (this.runners.hosted.has(tool)) {
+        task.on = placedOn(remote, worker, task);
+        return this.send(tool, this.requestFor(tool, input, needs, task), task);
+      }
       return remote.run(worker, { tool, input, needs: granted }, task);
     }
     const isCached = cache !== undefined && tool.cache !== undefined;
@@ -249,10 +255,31 @@ function variables(names: readonly string[]): Record<string, string> {
   );
 }
 
+/** The worker that the attempt of a hosted tool was placed on; undefined if it is all done here. */
+export function placeOfAttempt(context: ToolContext): PlacedOn | undefined {
+  return context instanceof RedactedTask ? context.on : undefined;
+}
+
+/** The worker of a call that runs here. What the call has done there stops with its own signal. */
+function placedOn(remote: RemoteRunner, worker: string, { id, attempt }: RedactedTask): PlacedOn {
+  return {
+    worker: remote.nameOf(worker),
+    agents: remote.agentsOf(worker),
+    run: (call, task) => {
+      const { signal } = task;
+      signal.throwIfAborted();
+      const onStop = (stop: (reason: unknown) => void) =>
+        signal.addEventListener('abort', () => stop(signal.reason), { once: true });
+      return remote.run(worker, call, { ...task, id, attempt, onStop, began: () => undefined });
+    },
+  };
+}
+
 /** An attempt as a runner sees it. What the tool reports goes into events: without secrets, and bounded. */
 class RedactedTask implements RunnerTask {
   readonly id: string;
   readonly attempt: number;
+  on: PlacedOn | undefined = undefined;
 
   constructor(
     private readonly task: TaskContext,
@@ -261,6 +288,7 @@ class RedactedTask implements RunnerTask {
     private readonly redactor: Redactor,
     private readonly observer: AttemptObserver | undefined,
     readonly folder: string | undefined,
+    private readonly onLog?: (text: string) => void,
   ) {
     this.id = reporter.id;
     this.attempt = task === reporter && observer !== undefined ? observer.attempt : task.attempt;
@@ -300,8 +328,11 @@ class RedactedTask implements RunnerTask {
   }
 
   get log(): (text: string) => void {
-    const { observer } = this;
-    return (text) => observer?.printed('log', `${text}\n`);
+    const { observer, onLog } = this;
+    return (text) => {
+      observer?.printed('log', `${text}\n`);
+      onLog?.(text);
+    };
   }
 
   output(stream: 'stdout' | 'stderr', chunk: Uint8Array | string): void {

@@ -5,6 +5,7 @@ import { limitsChange } from '../config/watch.ts';
 import { checkKnown } from '../core/check-known.ts';
 import { VolleyError } from '../core/errors.ts';
 import { checkGlob } from '../core/glob.ts';
+import type { Labels } from '../core/labels.ts';
 import { checkNumber, checkObject, checkSpanMs, show } from '../core/numbers.ts';
 import type { WorkerPlacement } from '../core/placement.ts';
 import type { NamedResources } from '../core/resource-names.ts';
@@ -23,7 +24,7 @@ import { CallGroup } from './call-group.ts';
 import { InputReader } from './input-reader.ts';
 import { CallPlanner } from './plan.ts';
 import { Redactor } from './redaction/redactor.ts';
-import { LOCAL_LABELS, LOCAL_WORKER, type RemoteRunner } from './remote-runner.ts';
+import { AGENTS_RESOURCE, LOCAL_LABELS, LOCAL_WORKER, type RemoteRunner } from './remote-runner.ts';
 import {
   type CacheMode,
   type CacheParts,
@@ -65,6 +66,12 @@ export interface ExecuteOptions {
    * @internal
    */
   readonly folder?: string;
+  /**
+   * Called with what the calls log.
+   *
+   * @internal
+   */
+  readonly onLog?: (text: string) => void;
 }
 
 /** Options of {@link ParallelToolCoordinator.call}: those of a call in a list, except dependencies. */
@@ -79,6 +86,7 @@ const EXECUTE_OPTIONS: ReadonlySet<string> = new Set<keyof ExecuteOptions>([
   'timeoutMs',
   'onGroup',
   'folder',
+  'onLog',
 ]);
 
 const COORDINATOR_OPTIONS: ReadonlySet<string> = new Set<keyof CoordinatorOptions>([
@@ -185,12 +193,14 @@ export class ParallelToolCoordinator implements AsyncDisposable {
   }
 
   /**
-   * Adds a tool for internal use: it is not listed, and `allow` and `deny` do not apply to it.
+   * Adds a tool for internal use: it is not listed, and `allow` and `deny` do not apply to it. With `placeOf`, its calls
+   * take room on a worker with these labels, and have a part of their work done there.
    *
    * @internal
    */
-  registerInternal(tool: Tool): void {
+  registerInternal(tool: Tool, placeOf?: (input: unknown) => Labels | undefined): void {
     this.registry.registerInternal(tool);
+    if (placeOf !== undefined) this.runners.hosted.set(tool, placeOf);
   }
 
   /**
@@ -329,6 +339,9 @@ export class ParallelToolCoordinator implements AsyncDisposable {
     const capacity = { ...limits, concurrency: maxConcurrency, resources };
     this.runners.remote = remote;
     this.engine.usePlacement(placement);
+    // Known before the first worker offers some.
+    if (resources[AGENTS_RESOURCE] === undefined)
+      this.engine.setLimits({ resources: { [AGENTS_RESOURCE]: Number.POSITIVE_INFINITY } });
     this.engine.changeWorkers(() => placement.join({ id: LOCAL_WORKER, capacity, labels: LOCAL_LABELS }));
   }
 
@@ -407,6 +420,7 @@ export class ParallelToolCoordinator implements AsyncDisposable {
     const group = new CallGroup(this.planner, this.redactor, planned, name, groupOptions, {
       cache: this.cache,
       folder: options.folder,
+      onLog: options.onLog,
     });
     const unlinks = signals.map((one) => linkSignal(group, one, this.redactor));
     return {

@@ -111,6 +111,8 @@ export interface Placement {
   readonly cache?: ResultCache | undefined;
   /** The folder in which it works, in place of the roots. */
   readonly folder?: string | undefined;
+  /** Called with what it logs. */
+  readonly onLog?: ((text: string) => void) | undefined;
   /** Called with the child that does the work, if the needs were not known before the attempt. */
   readonly onChild?: (child: ExecutionHandle) => void;
 }
@@ -363,7 +365,7 @@ export class CallPlanner {
     return { ...optional, ...(needs === undefined ? { on: LOCAL_LABELS } : this.placeOf(planned)) };
   }
 
-  private work(ready: ReadyCall, { results, group, onChild, cache, folder }: Placement): AttemptWork {
+  private work(ready: ReadyCall, { results, group, onChild, cache, folder, onLog }: Placement): AttemptWork {
     const { runner } = this;
     const { needs } = ready;
     if (needs === undefined)
@@ -371,16 +373,18 @@ export class CallPlanner {
         const on = this.parts.runners.remote === undefined ? undefined : this.placeOf;
         return runner.runNested(ready, task, results, { group, onChild, observer, cache, folder, on });
       };
-    return (task, observer) => runner.run(ready, needs, task, results, { observer, cache, folder });
+    return (task, observer) => runner.run(ready, needs, task, results, { observer, cache, folder, onLog });
   }
 
   /** The labels of the workers on which a call may run: those that the call wants, and its tool. */
   private readonly placeOf = (ready: ReadyCall, resolved?: unknown): { on: Labels } => {
     const { tool, call, references, expressions } = ready;
     const { registry, runners } = this.parts;
-    if (!registry.canRunElsewhere(tool)) return { on: LOCAL_LABELS };
     const isPlain = references.size + expressions.size === 0;
     const input = resolved ?? (isPlain ? ready.input : undefined);
+    const hosted = runners.hosted.get(tool)?.(input);
+    if (hosted !== undefined) return { on: { ...call.on, ...hosted } };
+    if (!registry.canRunElsewhere(tool)) return { on: LOCAL_LABELS };
     return { on: { ...call.on, ...runners.remote!.labelsFor(tool, input) } };
   };
 

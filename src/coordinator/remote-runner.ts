@@ -14,7 +14,35 @@ export interface RemoteCall {
   readonly tool: Tool;
   readonly input: unknown;
   readonly needs: ResourceRequirements;
+  /** The folder of the files that it declares, if that is not the first root. They are sent to any worker. */
+  readonly folder?: string | undefined;
 }
+
+/** A repository of which a worker has a clone. */
+export interface OfferedRepository {
+  /** Derived from its first commits, so that all clones have the same. */
+  readonly id: string;
+  /** The name of its folder, for people. */
+  readonly name: string;
+  /** Commits that the clone has, with all that they depend on. */
+  readonly tips: readonly string[];
+}
+
+/** What a worker offers that runs coding agents. */
+export interface OfferedAgents {
+  readonly names: readonly string[];
+  readonly repositories: readonly OfferedRepository[];
+}
+
+/** The worker on which an attempt was placed, for a tool that runs here and has parts of its work done there. */
+export interface PlacedOn {
+  readonly worker: string;
+  readonly agents: OfferedAgents;
+  run(call: RemoteCall, task: Pick<RunnerTask, 'signal' | 'report' | 'log'>): Promise<unknown>;
+}
+
+/** The resource of which an agent on a worker takes one. */
+export const AGENTS_RESOURCE = 'agents';
 
 /** Runs attempts on other machines. The engine decides where. */
 export interface RemoteRunner {
@@ -22,6 +50,7 @@ export interface RemoteRunner {
   labelsFor(tool: Tool, input: unknown): Labels;
   /** The name of a worker that people know. */
   nameOf(worker: string): string;
+  agentsOf(worker: string): OfferedAgents;
   /** Runs an attempt on a worker to its end, like a {@link Runner}. */
   run(worker: string, call: RemoteCall, task: RunnerTask): Promise<unknown>;
 }
@@ -37,6 +66,7 @@ export interface WorkerStatus {
   /** Its own labels, without those that Volley sets. */
   readonly labels: Labels;
   readonly tools: number;
+  readonly agents: OfferedAgents;
   readonly lastHeardMs: number;
   /** What it offers of each limited resource, and what the coordinator has placed on it. */
   readonly use: readonly { readonly name: string; readonly used: number; readonly limit: number }[];

@@ -2,6 +2,7 @@ import type { VolleyConfig } from '../config/config.ts';
 import { PathGuard } from '../config/path-guard.ts';
 import { ProtectedPaths } from '../config/protected-paths.ts';
 import { VolleyError } from '../core/errors.ts';
+import type { Labels } from '../core/labels.ts';
 import { InlineRunner } from '../runners/inline.ts';
 import type { Confinement } from '../runners/process/confinement.ts';
 import { createLauncher } from '../runners/process/helper-launcher.ts';
@@ -10,7 +11,7 @@ import { ProcessRunner } from '../runners/process/process-runner.ts';
 import type { Runner } from '../runners/runner.ts';
 import { ThreadRunner } from '../runners/thread/thread-runner.ts';
 import type { ToolEnvironment } from '../tools/builtin/environment.ts';
-import type { Isolation } from '../tools/tool.ts';
+import type { Isolation, Tool } from '../tools/tool.ts';
 import type { RemoteRunner } from './remote-runner.ts';
 
 /** The runners of a coordinator, each made when the first call needs it. */
@@ -20,6 +21,8 @@ export class RunnerSet {
   private isClosed = false;
   /** Runs calls on other machines, if there are any. */
   remote: RemoteRunner | undefined = undefined;
+  /** Tools that run in this process on behalf of a worker, and where: undefined for one that stays here as a whole. */
+  readonly hosted = new WeakMap<Tool, (input: unknown) => Labels | undefined>();
 
   /** What tools may not write, and what they may not read. */
   readonly protection: ProtectedPaths;

@@ -1,4 +1,4 @@
-import { TRUST_VARIABLE } from '../config/user-folder.ts';
+import { CLUSTER_KEY_VARIABLE, TRUST_VARIABLE } from '../config/user-folder.ts';
 
 /**
  * Variables that tie git to one repository (`git rev-parse --local-env-vars`), that a push sets, or that change how paths
@@ -27,6 +27,9 @@ const REPOSITORY_VARIABLES = new Set([
   'GIT_WORK_TREE',
 ]);
 
+/** What would let a program approve folders, or speak for the machines of a cluster. */
+const SECRETS = new Set([TRUST_VARIABLE, CLUSTER_KEY_VARIABLE]);
+
 /**
  * The environment of programs that run in a workspace: git, agents, setup commands and checks. Git sets the variables
  * above for its hooks; if Volley is started by a hook, they would redirect these programs to the hook's repository.
@@ -36,7 +39,7 @@ export function childEnvironment(
 ): Record<string, string> {
   const entries = Object.entries(given).filter(
     (entry): entry is [string, string] =>
-      entry[1] !== undefined && !REPOSITORY_VARIABLES.has(entry[0]) && entry[0] !== TRUST_VARIABLE,
+      entry[1] !== undefined && !REPOSITORY_VARIABLES.has(entry[0]) && !SECRETS.has(entry[0]),
   );
   return Object.fromEntries(entries);
 }

@@ -53,7 +53,7 @@ export class Git {
   }
 
   /** Runs git and returns the answer, whatever its exit status. Paths in `input` and output are NUL-separated. */
-  async run(args: readonly string[], input = ''): Promise<GitAnswer> {
+  async run(args: readonly string[], input: string | Uint8Array = ''): Promise<GitAnswer> {
     for (let tries = 1; ; tries++) {
       const answer = await runGit(this.folder, [...SETTINGS, ...this.settings, ...args], input);
       if (!isLocked(answer) || tries === MAX_TRIES) return answer;
@@ -62,7 +62,7 @@ export class Git {
   }
 
   /** Returns the output; throws on a nonzero exit status. */
-  async ask(args: readonly string[], input = ''): Promise<string> {
+  async ask(args: readonly string[], input: string | Uint8Array = ''): Promise<string> {
     const answer = await this.run(args, input);
     if (answer.exitCode === 0) return answer.stdout;
     const message = `git ${args[0]} failed in ${this.folder}: ${gitFailureText(answer)}`;
@@ -112,7 +112,7 @@ function isLocked({ exitCode, stderr }: GitAnswer): boolean {
  * Git is detached so that it finishes even if this process dies or the user interrupts it. Otherwise it would leave
  * locks and half-finished merges behind.
  */
-function runGit(cwd: string, args: readonly string[], input: string): Promise<GitAnswer> {
+function runGit(cwd: string, args: readonly string[], input: string | Uint8Array): Promise<GitAnswer> {
   return new Promise((resolve, reject) => {
     const child = spawn('git', args, { cwd, env: environment(), detached: true });
     // Not spawn's own timeout, which keeps the process alive if the program cannot be started.

@@ -40,6 +40,8 @@ function ownCluster({ task, onTestFinished }: TestContext) {
 const SHORT = { beatMs: 100, leaseMs: 3000, forgottenMs: 0, inspectMs: 300 };
 /** How long to wait for facts. */
 const PATIENT = { timeout: 60_000 };
+/** A lease that a busy machine renews in time. */
+const LONG = { beatMs: 1000, leaseMs: 21_000, forgottenMs: 2000, inspectMs: 3000 };
 
 /** A tool that counts its runs, and waits until it is let go or stopped. */
 function heldTool(idempotent: boolean) {
@@ -117,8 +119,12 @@ describe.concurrent('connections', () => {
     const { cluster, network } = ownCluster(context);
     const { tool, runs, stopped, finish } = heldTool(false);
     const [ofWorker, ofCoordinator] = [await network(), await network()];
-    await cluster.worker('a', [tool], { settings: ofWorker.settings });
-    const { calls } = await cluster.coordinator([tool], {}, { settings: ofCoordinator.settings });
+    await cluster.worker('a', [tool], { settings: ofWorker.settings, times: LONG });
+    const { calls } = await cluster.coordinator(
+      [tool],
+      { times: LONG },
+      { settings: ofCoordinator.settings },
+    );
     const controller = new AbortController();
     const first = calls.executeParallel(list(4), { signal: controller.signal });
     await vi.waitFor(() => expect(runs.length).toBe(4), PATIENT);

@@ -6,7 +6,7 @@ import { amount } from '../support/depth.ts';
 import { ClusterSimulation, MACHINES, type Machines, type Outcome } from './support/simulation.ts';
 
 /** `npm run drill:cluster-sim` sets the first. To replay a failure, set both to `1` and to the seed that it names. */
-const SEEDS = Number(process.env['VOLLEY_DRILL_SEEDS'] ?? amount({ quick: 1000, deep: 10_000 }));
+const SEEDS = Number(process.env['VOLLEY_DRILL_SEEDS'] ?? amount({ quick: 400, deep: 10_000 }));
 const FIRST_SEED = Number(process.env['VOLLEY_TEST_SEED'] ?? 1);
 
 test('a simulated cluster loses nothing, records nothing twice and ends after all faults have ended', () => {
@@ -83,6 +83,7 @@ describe('the simulation finds', () => {
         }
       },
     },
+    'a store that lets a coordinator write that has lost its lease': { storeFences: false },
     'a worker that takes work of an old epoch': {
       worker: class extends WorkerProtocol<Outcome> {
         protected override isStale(): boolean {

@@ -7,9 +7,9 @@ import { fileFailure, permanentFailure } from '../../tools/builtin/refusal.ts';
 import { Roots } from '../../tools/builtin/roots.ts';
 import { defineTool } from '../../tools/define-tool.ts';
 import type { Tool } from '../../tools/tool.ts';
+import { type AgentWorktree, type AgentWorktrees, commitMessage } from '../agent-worktrees.ts';
 import { agentOf, agentQuota } from '../find-agent.ts';
 import { answerCheck, requireUsable } from './answer.ts';
-import { type AskWorktree, type AskWorktrees, commitMessage } from './ask-worktrees.ts';
 import { ANSWER_FIELDS, ASK_FIELDS, answerFields } from './fields.ts';
 import { type AgentAccess, agentToAsk, questionAgent } from './question.ts';
 
@@ -68,7 +68,7 @@ type AskAgentResult = z.infer<typeof OUTPUT>;
 export function askAgentTool(
   environment: ToolEnvironment,
   access: AgentAccess,
-  worktrees: AskWorktrees | undefined,
+  worktrees: AgentWorktrees | undefined,
 ): Tool<AskAgentInput, AskAgentResult> {
   const roots = new Roots(environment.roots, undefined, environment.protection);
   const { settings } = access;
@@ -106,7 +106,7 @@ export function askAgentTool(
       const folder = await realFolder(roots, input.folder);
       const files = await Promise.all(input.files.map((path) => fileIn(roots, folder, input.folder, path)));
       const agent = agentToAsk(access, input.agent, folder);
-      const ask = async (worktree?: AskWorktree) => {
+      const ask = async (worktree?: AgentWorktree) => {
         context.report(`asking ${agent.name}`);
         const accepted = await questionAgent(access, {
           agent,

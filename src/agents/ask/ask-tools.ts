@@ -2,9 +2,9 @@ import type { VolleyConfig } from '../../config/config.ts';
 import { childEnvironment } from '../../git/child-environment.ts';
 import type { ToolSet } from '../../tools/builtin/environment.ts';
 import type { Tool } from '../../tools/tool.ts';
+import { AgentWorktrees } from '../agent-worktrees.ts';
 import { askAgentTool } from './ask-agent.ts';
 import { askModelTool } from './ask-model.ts';
-import { AskWorktrees } from './ask-worktrees.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -23,7 +23,7 @@ export function askTools(config: VolleyConfig, env: Environment = process.env): 
               env: childEnvironment(env),
               launcher: environment.shell.launcher,
             },
-            config.askAgent.worktrees ? new AskWorktrees(config) : undefined,
+            config.askAgent.worktrees ? new AgentWorktrees(config) : undefined,
           ),
         );
       if (Object.keys(config.models).length > 0) tools.push(askModelTool(environment, config, env));

@@ -1,23 +1,28 @@
 import { hostname } from 'node:os';
 import { InvalidArgumentError } from 'commander';
+import type { VolleyConfig } from '../../config/config.ts';
 import { loadConfig } from '../../config/load.ts';
+import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { isReservedLabel, type Labels } from '../../core/labels.ts';
 import { nearest } from '../../core/nearest.ts';
 import { show } from '../../core/numbers.ts';
-import { RESOURCE_TABLE } from '../../core/resource-table.ts';
 import { listText } from '../../core/words.ts';
+import type { AgentHost } from '../../tasks/run/agent-host.ts';
 import { EXIT, type ExitStatus, type Io } from '../output/io.ts';
 import { writeNote } from '../output/messages.ts';
 import { type CommonOptions, defineCommand } from '../program/command.ts';
+import { numberOption } from '../program/options.ts';
 import { onStopSignals } from '../program/stop-signals.ts';
 import { clusterSettings } from '../session/cluster.ts';
+import { CAPACITIES } from '../session/plan-workers.ts';
 
 interface WorkerOptions extends CommonOptions {
   readonly join?: string;
   readonly name?: string;
   readonly labels?: Labels;
   readonly capacity?: Readonly<Record<string, number>>;
+  readonly agents?: number;
 }
 
 export const JOIN_OPTION = [
@@ -42,6 +47,11 @@ export const workerCommand = defineCommand<WorkerOptions>({
         '--capacity <list>',
         'the capacity it offers, if less than its limits, such as cpu=4',
         capacityOption,
+      )
+      .option(
+        '--agents <number>',
+        'how many coding agents it runs at once for volley tasks run (default: cluster.agents in volley.toml)',
+        numberOption,
       ),
   run: async ([action, name], options, io) => {
     if (action === 'drain') return drain(name, options, io);
@@ -53,6 +63,8 @@ export const workerCommand = defineCommand<WorkerOptions>({
 
 async function work(options: WorkerOptions, io: Io): Promise<ExitStatus> {
   const { config: file, join, labels, capacity, json = false } = options;
+  if (options.agents !== undefined && !(Number.isInteger(options.agents) && options.agents >= 0))
+    throw new VolleyError('INVALID_VALUE', '--agents must be a whole number, and 0 runs none.');
   const { config } = await loadConfig({ cwd: io.cwd, env: io.env, ...(file !== undefined && { file }) });
   const settings = clusterSettings(config, join, io);
   const name = checkedName(
@@ -61,16 +73,24 @@ async function work(options: WorkerOptions, io: Io): Promise<ExitStatus> {
         .replace(/[^\w-]/g, '-')
         .slice(0, 40)}-${process.pid}`,
   );
+  const slots = options.agents ?? config.cluster.agents;
   const { ClusterWorker } = await import('../../cluster/worker.ts');
   const { createCoordinator } = await import('../../coordinator/coordinator.ts');
+  const tools = await createCoordinator(config);
+  const notify = (text: string) => writeNote(text, io);
+  const host = slots === 0 ? undefined : await openAgentHost(config, tools, io, notify);
   const worker = await ClusterWorker.join({
     settings,
     config,
-    tools: await createCoordinator(config),
+    tools,
     name,
+    ...(host !== undefined && { agents: { offer: host.offer, slots } }),
     ...(labels !== undefined && { labels }),
     ...(capacity !== undefined && { capacity }),
-    notify: (text) => writeNote(text, io),
+    notify,
+  }).catch(async (error: unknown) => {
+    await host?.close();
+    throw error;
   });
   if (json) io.stdout.writeJson({ ok: true, name, pid: process.pid });
   else io.stdout.write(`Worker ${name} has joined. Press Ctrl-C to finish its calls and leave.\n`);
@@ -82,8 +102,25 @@ async function work(options: WorkerOptions, io: Io): Promise<ExitStatus> {
   await worker.gone;
   ignoreSignals();
   await worker.close();
+  await host?.close();
   if (!json) io.stdout.write(`Worker ${name} has left.\n`);
   return EXIT.ok;
+}
+
+/** Makes the agents and clones of this machine available to runs elsewhere. */
+async function openAgentHost(
+  config: VolleyConfig,
+  tools: ParallelToolCoordinator,
+  io: Io,
+  notify: (text: string) => void,
+): Promise<AgentHost> {
+  const { AgentHost } = await import('../../tasks/run/agent-host.ts');
+  const host = await AgentHost.open({
+    ...{ config, env: io.env, notify },
+    redact: (text) => tools.redactor.text(text),
+  });
+  tools.registerInternal(host.tool);
+  return host;
 }
 
 async function drain(name: string | undefined, options: WorkerOptions, io: Io): Promise<ExitStatus> {
@@ -140,11 +177,6 @@ function labelsOption(text: string): Labels {
     }),
   );
 }
-
-const CAPACITIES = new Map<string, string>([
-  ['max_concurrency', 'concurrency'],
-  ...RESOURCE_TABLE.map(({ configKey, name }) => [configKey, name] as const),
-]);
 
 function capacityOption(text: string): Record<string, number> {
   return Object.fromEntries(

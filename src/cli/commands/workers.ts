@@ -1,4 +1,5 @@
 import { loadConfig } from '../../config/load.ts';
+import type { OfferedAgents } from '../../coordinator/remote-runner.ts';
 import { isReservedLabel, labeledTool } from '../../core/labels.ts';
 import { countText, spanText } from '../../core/words.ts';
 import { EXIT } from '../output/io.ts';
@@ -25,7 +26,7 @@ export const workersCommand = defineCommand<WorkersOptions>({
       return EXIT.ok;
     }
     if (workers.length === 0) io.stdout.write('No workers. Start one with: volley worker --join URL\n');
-    for (const { name, state, running, capacity, labels, version, host, lastHeardMs } of workers) {
+    for (const { name, state, running, capacity, labels, agents, version, host, lastHeardMs } of workers) {
       const own = Object.entries(labels).filter(([label]) => !isReservedLabel(label));
       const tools = Object.keys(labels).filter((label) => labeledTool(label) !== undefined).length;
       const offers =
@@ -37,6 +38,7 @@ export const workersCommand = defineCommand<WorkersOptions>({
               `${capacity.memoryMb} MB`,
               countText(tools, 'tool'),
               ...own.map(([label, value]) => `${label}=${value}`),
+              ...(agents === undefined ? [] : [agentsText(agents)]),
             ];
       const heard = `heard ${spanText(lastHeardMs)} ago`;
       io.stdout.write(`${name}  ${state}  ${offers.join(', ')}  (${host}, Volley ${version}, ${heard})\n`);
@@ -44,3 +46,9 @@ export const workersCommand = defineCommand<WorkersOptions>({
     return EXIT.ok;
   },
 });
+
+/** `agents claude, codex in shop` */
+function agentsText({ names, repositories }: OfferedAgents): string {
+  const clones = repositories.map(({ name }) => name).join(', ') || 'no repository';
+  return `agents ${names.join(', ') || 'none'} in ${clones}`;
+}

@@ -68,21 +68,27 @@ async function openCluster(
   url: string | undefined,
   io: Pick<Io, 'env'>,
   notify: (text: string) => void,
+  owner?: string,
 ): Promise<ClusterCoordinator> {
   const settings = clusterSettings(config, url, io);
   const { ClusterCoordinator } = await import('../../cluster/coordinator.ts');
-  return ClusterCoordinator.open(settings, { placement: config.cluster.placement, notify });
+  const { placement } = config.cluster;
+  return ClusterCoordinator.open(settings, { placement, notify, ...(owner !== undefined && { owner }) });
 }
 
-/** Lets a long-lived process place its calls on the workers, if the configuration names a cluster. */
+/**
+ * Lets a long-lived process place its calls on the workers, if the configuration names a cluster. With an owner, it does so
+ * when it leads the processes of that owner.
+ */
 export async function joinCluster(
   config: VolleyConfig,
   tools: ParallelToolCoordinator,
   io: Pick<Io, 'env'>,
   notify: (text: string) => void,
+  owner?: string,
 ): Promise<ClusterCoordinator | undefined> {
   if (config.cluster.url === undefined) return undefined;
-  const cluster = await openCluster(config, undefined, io, notify);
+  const cluster = await openCluster(config, undefined, io, notify, owner);
   cluster.attach(tools);
   return cluster;
 }
@@ -100,6 +106,16 @@ export async function withCluster<T>(
   if ((url ?? session.config.cluster.url) === undefined) return work(session);
   // That server coordinates the workers of the configuration.
   if (url === undefined && (await runningServers(session.config.store.file)).length > 0) return work(session);
+  return withWorkers(session, url, io, work);
+}
+
+/** Runs the work in this process, with the workers of a cluster. */
+export async function withWorkers<T>(
+  session: Session,
+  url: string | undefined,
+  io: Io,
+  work: (session: Session) => Promise<T>,
+): Promise<T> {
   // On a terminal, notes would tear the live display.
   let isShown = true;
   const notify = (text: string) => {

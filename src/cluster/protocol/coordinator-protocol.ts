@@ -148,6 +148,11 @@ export class CoordinatorProtocol<O, N extends WorkerNote = WorkerNote> {
     for (const [id, session] of this.sessions) this.look(id, session, now);
   }
 
+  /** Gives up all work, as if another coordinator had taken over. */
+  resign(): void {
+    if (!this.isDeposed) this.depose(this.epoch);
+  }
+
   /** Handles that the connection was interrupted, before anything that is read over the new one. */
   reconnected(): void {
     this.isReconnected = true;

@@ -49,7 +49,7 @@ export async function readTexts(folder: string): Promise<FeatureTexts> {
     const message = `${folder} has ${names.length} files; the maximum is ${MAX_SUBTASKS}. Split it into several features.`;
     throw new VolleyError('INVALID_FEATURE', message, { folder });
   }
-  const read = (name: string) => readTaskFile(join(folder, name));
+  const read = (name: string) => readFeatureFile(join(folder, name));
   const texts = new Map<string, string | Error>();
   for (let from = 0; from < names.length; from += MAX_OPEN_FILES) {
     const some = names.slice(from, from + MAX_OPEN_FILES);
@@ -63,7 +63,7 @@ export function isTaskFile(name: string): boolean {
   return name === TASK_FILE || seqFromFile(name) !== undefined;
 }
 
-export async function readTaskFile(path: string): Promise<string | Error> {
+export async function readFeatureFile(path: string): Promise<string | Error> {
   return readRegularFile(path, LIMITS).catch((error) =>
     error instanceof Error ? error : new Error(String(error)),
   );

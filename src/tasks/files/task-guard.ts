@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
 import { Coalesced } from '../../engine/coalesced.ts';
 import type { Feature } from './feature.ts';
-import { FeatureParser, type FeatureTexts, isTaskFile, readTaskFile } from './parse-feature.ts';
+import { FeatureParser, type FeatureTexts, isTaskFile, readFeatureFile } from './parse-feature.ts';
 import type { TaskCopies } from './task-copies.ts';
 
 /** A file as it was when its content was compared. */
@@ -220,7 +220,7 @@ export class TaskGuard {
   private async isSame(path: string, text: string | undefined): Promise<boolean> {
     // Before it is read: a later change gives other times.
     const stats = statSync(join(this.path, path), { throwIfNoEntry: false });
-    const found = stats && (await readTaskFile(join(this.path, path)));
+    const found = stats && (await readFeatureFile(join(this.path, path)));
     if (
       (typeof found === 'string' ? found : undefined) !== text ||
       (text === undefined && stats !== undefined)

@@ -1,5 +1,6 @@
 import { agentQuota, type ChosenAgent } from '../../agents/find-agent.ts';
 import { oneLine } from '../../batch/text.ts';
+import { placeOfAttempt } from '../../coordinator/call-runner.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { reasonText, spanText } from '../../core/words.ts';
 import { isToolFailure, ToolFailure, toFailure } from '../../engine/tool-failure.ts';
@@ -35,6 +36,9 @@ const MAX_REASON_LENGTH = 120;
 const LEASE_MS = 10 * 60_000;
 const HEARTBEAT_MS = 60_000;
 
+/** Attempts at a subtask that may be lost with their workers without counting. */
+const MAX_LOST = 20;
+
 /** Attempts that repair work that did not fit the project, in addition to the retries. */
 export const MAX_REPAIRS = 1;
 
@@ -44,6 +48,8 @@ export async function runAttempt(run: RunContext, seq: string, context: ToolCont
   const { timeoutMs } = run.terms;
   const agent = nextAgent(run, seq, context.quota);
   const record = openRecord(run, seq, agent);
+  const on = placeOfAttempt(context);
+  record.worker = on?.worker;
   const transcript = await openTranscript(run, seq, record, context);
   const controller = new AbortController();
   const timeout = new ToolFailure(`The attempt took longer than ${spanText(timeoutMs)} and was terminated.`, {
@@ -71,7 +77,7 @@ export async function runAttempt(run: RunContext, seq: string, context: ToolCont
     const summary = await delegate(
       run,
       { agent, feature: claimed, subtask, record, transcript, isTakenOver, onVerified, endClaim },
-      { id, attempt, report, log, signal },
+      { id, attempt, report, log, signal, on },
     );
     isClaimed = false;
     transcript.add({ type: 'end', ok: true, text: summary, usage: record.usage });
@@ -84,14 +90,18 @@ export async function runAttempt(run: RunContext, seq: string, context: ToolCont
     if (now !== undefined && isCompletedByOther(now, name)) return completedByOther(record, now);
     record.error = run.redact(reasonText(error)).slice(0, MAX_ERROR_LENGTH);
     const failure = toFailure(error);
-    const refused = refusalOf(error);
+    const isLost =
+      failure.isLost === true && attempts.of(seq).filter(({ wasLost }) => wasLost).length < MAX_LOST;
+    record.wasLost = isLost;
+    const refused = isLost ? 'lost' : refusalOf(error);
     record.reason = refused ?? failure.reason;
     record.isRefused = refused !== undefined;
     transcript.add({ type: 'end', ok: false, text: record.error, usage: record.usage });
     if (record.isRefused) {
       // The next attempt repairs what this one should have repaired.
       if (record.isRepair) record.repairable = attempts.of(seq).at(-2)?.repairable;
-      throw error;
+      // What the worker did is nowhere: the attempt can be repeated.
+      throw isLost ? new ToolFailure(reasonText(error), { isLost, cause: error }) : error;
     }
     if (!failure.isPermanent && !context.signal.aborted && mayRetry(run, seq, record)) throw error;
     await closeLeft(run, seq);
@@ -121,8 +131,8 @@ function nextAgent({ agents, attempts }: RunContext, seq: string, quota: string 
 }
 
 /** Whether a limit, or an outage that others share, ended the attempt. */
-export function isRefusal(error: unknown): boolean {
-  return refusalOf(error) !== undefined;
+export function isSharedRefusal(error: unknown): boolean {
+  return refusalOf(error) !== undefined || (isToolFailure(error) && error.isLost);
 }
 
 function refusalOf(error: unknown): 'limit' | 'outage' | undefined {
@@ -145,10 +155,11 @@ async function openTranscript(
   record: SubtaskAttempt,
   { log }: ToolContext,
 ): Promise<TranscriptWriter> {
-  const { number: attempt, agent } = record;
+  const { number: attempt, agent, worker } = record;
   const transcript = await TranscriptWriter.open(folder.project, feature, seq, attempt, redact, log);
   if (transcript.isOpen) record.transcript = transcriptPath(feature, seq, attempt);
-  transcript.add({ type: 'start', agent, attempt, folder: folder.project, process: ownIdentity() });
+  const where = worker === undefined ? {} : { worker };
+  transcript.add({ type: 'start', agent, attempt, ...where, folder: folder.project, process: ownIdentity() });
   return transcript;
 }
 

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { oneLine } from '../../batch/text.ts';
 import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
+import { AGENTS_RESOURCE } from '../../coordinator/remote-runner.ts';
 import { VolleyError } from '../../core/errors.ts';
+import type { Labels } from '../../core/labels.ts';
 import { PRIORITIES } from '../../core/priority.ts';
 import { NO_WIRE_NEEDS } from '../../core/resource-table.ts';
 import { DELEGATE_TOOL } from '../../core/script-tools.ts';
@@ -54,7 +56,11 @@ export function batchTasks(subtasks: readonly Subtask[], plan: BatchTaskPlan): R
       // Attempts decide themselves whether another one follows.
       max_retries: terms.review ? MAX_RETRIES : Math.min(MAX_RETRIES, terms.maxRetries + MAX_REPAIRS),
       timeout: terms.review ? REVIEW_SECONDS : terms.timeoutMs / 1000 + SPARE_SECONDS,
-      resources: { ...NO_WIRE_NEEDS, ...locks.of(subtask) },
+      resources: {
+        ...NO_WIRE_NEEDS,
+        ...locks.of(subtask),
+        ...(terms.workers && { [AGENTS_RESOURCE]: 1 }),
+      },
     };
   });
 }
@@ -118,6 +124,8 @@ interface RunningFeature {
   attempt(seq: string, context: ToolContext): Promise<SubtaskResult>;
   /** The quotas of the agents of a subtask, in their order. */
   quotasOf(seq: string): readonly string[];
+  /** The labels of the workers that can run the agents of a subtask; undefined if they run here. */
+  placeOf(seq: string): Labels | undefined;
 }
 
 const INPUT = z.strictObject({ feature: z.string(), seq: z.string(), agent: z.string(), run: z.string() });
@@ -132,17 +140,22 @@ const known = new WeakMap<ParallelToolCoordinator, Map<string, RunningFeature>>(
 export function openDelegations(
   coordinator: ParallelToolCoordinator,
   run: string,
-  { attempt, quotasOf }: RunningFeature,
+  { attempt, quotasOf, placeOf }: RunningFeature,
 ): () => Promise<void> {
   let runs = known.get(coordinator);
   if (runs === undefined) {
     runs = new Map();
     known.set(coordinator, runs);
-    coordinator.registerInternal(delegateTool(runs));
+    const all = runs;
+    coordinator.registerInternal(delegateTool(all), (input) => {
+      const { run: id, seq } = input as z.infer<typeof INPUT>;
+      return all.get(id)?.placeOf(seq);
+    });
   }
   const open = new Set<Promise<unknown>>();
   runs.set(run, {
     quotasOf,
+    placeOf,
     attempt: (seq, context) => {
       const going = attempt(seq, context);
       open.add(going);

@@ -1,26 +1,27 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { AgentEvent, AgentTask } from '../../agents/adapter.ts';
 import { agentFailure } from '../../agents/agent-failure.ts';
-import { type AgentExit, type AgentLog, runAgent } from '../../agents/agent-process.ts';
-import { type ChosenAgent, withProgram } from '../../agents/find-agent.ts';
+import type { AgentExit, AgentLog } from '../../agents/agent-process.ts';
+import type { ChosenAgent } from '../../agents/find-agent.ts';
 import { sumUsage } from '../../agents/usage.ts';
 import { oneLine } from '../../batch/text.ts';
 import { requireUnchanged } from '../../config/trust.ts';
 import { VolleyError } from '../../core/errors.ts';
-import { listText } from '../../core/words.ts';
+import { listText, reasonText } from '../../core/words.ts';
 import type { ToolFailure } from '../../engine/tool-failure.ts';
 import type { Feature, Subtask } from '../files/feature.ts';
 import { subtaskView } from '../files/feature-text.ts';
 import { readySubtasks } from '../files/readiness.ts';
 import { blockSubtask } from '../files/subtask-changes.ts';
 import { compareSeqs, findSubtask, seqFromReference } from '../files/subtask-reference.ts';
-import { AGENT_VARIABLE, PROJECT_VARIABLE, WORKSPACE_VARIABLE } from '../files/task-folder.ts';
 import { completedAnswer, verifyAndComplete } from '../verify/complete.ts';
 import type { Conflict, Workspace } from '../workspace/workspace.ts';
+import type { PrintedEvent } from './agent-order.ts';
+import { type AgentRun, runAttemptAgent } from './agent-run.ts';
 import type { AttemptContext, Delegation } from './delegate.ts';
-import { type AgentRequest, Mailbox } from './mailbox.ts';
+import type { AgentRequest } from './mailbox.ts';
 import { buildPrompt } from './prompt.ts';
+import { newProjectMark, runRemoteAgent, sentPath } from './remote-agent.ts';
 import { claimNameOf, type RunContext, type SubtaskAttempt } from './run-context.ts';
 
 /** How an agent ended, by its own account. */
@@ -36,88 +37,86 @@ const MAX_MESSAGE_LENGTH = 4000;
 /** The siblings that an agent is told of. */
 const MAX_MATES = 50;
 
-/** Runs the agent of a subtask until it exits. Throws if it had to be terminated. */
+/** Runs the agent of a subtask until it exits, here or on the worker of the attempt. Throws if it had to be terminated. */
 export async function callAgent(
   run: RunContext,
   delegation: Delegation,
   workspace: Workspace,
-  { signal, report }: AttemptContext,
+  context: AttemptContext,
 ): Promise<AgentEnd> {
   const { agent, subtask, record, transcript } = delegation;
-  const { terms } = run;
-  // Another agent may have changed the configuration that this one is started with.
-  requireUnchanged(run.trust);
-  const stateFolder = await mkdtemp(join(run.scratch, 'agent-'));
-  const ended = new AbortController();
-  const requestSignal = AbortSignal.any([signal, ended.signal]);
-  const mailbox = await Mailbox.open(run.scratch, (request) =>
-    handleAgentRequest(run, delegation, workspace, request, requestSignal),
-  );
+  const { terms, settings } = run;
+  const { signal, report, on } = context;
   const log: AgentLog = { usage: {}, lastText: undefined, result: undefined };
   const usedBefore = sumUsage(run.attempts.of(subtask.seq).map(({ usage }) => usage));
+  const projectMark = on === undefined ? undefined : newProjectMark();
+  const prompt = promptOf(run, delegation, workspace, projectMark);
+  transcript.add({ type: 'prompt', text: prompt });
+  const order: AgentRun = {
+    ...{ feature: run.feature, seq: subtask.seq, agent, claim: claimNameOf(run, agent), prompt, usedBefore },
+    ...{ deniedPaths: run.denied.globs, allowedCommands: settings.allowedCommands },
+    ...{ stallMs: terms.stallMs, budget: terms.budget },
+  };
+  const onEvent = (event: PrintedEvent) => {
+    transcript.add(event);
+    record.usage = sumUsage([log.usage, ...(event.type === 'usage' && on !== undefined ? [event] : [])]);
+    const step = stepOf(event);
+    if (step !== '') report(step);
+  };
+  const handle = (request: AgentRequest, requestSignal: AbortSignal) =>
+    handleAgentRequest(run, delegation, workspace, request, requestSignal);
   try {
-    const env = {
-      ...run.env,
-      ...agent.env,
-      VOLLEY_FEATURE: run.feature,
-      VOLLEY_SUBTASK: subtask.seq,
-      [AGENT_VARIABLE]: claimNameOf(run, agent),
-      [PROJECT_VARIABLE]: run.folder.project,
-      [WORKSPACE_VARIABLE]: workspace.folder,
-      ...mailbox.env,
-    };
-    const { turns } = terms.budget;
-    const prompt = promptOf(run, delegation, workspace);
-    transcript.add({ type: 'prompt', text: prompt });
-    const task: AgentTask = {
-      prompt,
-      cwd: workspace.folder,
-      stateFolder,
-      writes: true,
-      mailbox: mailbox.folder,
-      env,
-      model: agent.model,
-      deniedPaths: run.denied.globs,
-      allowedCommands: run.settings.allowedCommands,
-      maxTurns: turns === undefined ? undefined : Math.max(1, turns - (usedBefore.turns ?? 0)),
-    };
-    const command = withProgram(await agent.adapter.command(task), agent);
-    report(`starting ${agent.name}`);
-    const exit = await runAgent(
-      run.launcher,
+    if (on === undefined || projectMark === undefined) {
+      // Another agent may have changed the configuration that this one is started with.
+      requireUnchanged(run.trust);
+      report(`starting ${agent.name}`);
+      const { launcher, env, scratch, folder } = run;
+      const place = { launcher, env, scratch, project: folder.project, folder: workspace.folder };
+      return endOf(run, agent, await runAttemptAgent(order, { ...place, signal, onEvent, handle }, log), log);
+    }
+    // It can change nothing here.
+    record.isActive = false;
+    const { end, request } = await runRemoteAgent(
       {
-        command,
-        reader: agent.adapter.reader(),
-        cwd: workspace.folder,
-        env,
-        stallMs: terms.stallMs,
-        budget: terms.budget,
-        usedBefore,
-        signal,
-        onLine: (type, text) => transcript.add({ type, text }),
-        onEvent: (event) => {
-          transcript.add(event);
-          record.usage = log.usage;
-          const step = stepOf(event);
-          if (step !== '') report(step);
-        },
+        ...{ on, workspace, run: order, projectMark, signal, onEvent, report },
+        ...run.repository!,
+        ...{ timeoutMs: terms.timeoutMs, scratch: run.scratch, project: run.folder.project },
+        files: await sentFiles(run),
       },
       log,
     );
-    return endOf(run, agent, exit, log);
+    record.isActive = true;
+    if (request !== undefined)
+      await handle(request, signal).catch((error: unknown) => {
+        signal.throwIfAborted();
+        transcript.note(reasonText(error));
+      });
+    return endOf(run, agent, end(), log);
   } finally {
-    // Requests of the agent are ignored from now on.
-    ended.abort();
-    await mailbox.close();
     record.usage = log.usage;
     record.lastMessage =
       run.redact(log.result?.text ?? log.lastText ?? '').slice(0, MAX_MESSAGE_LENGTH) || undefined;
-    await rm(stateFolder, { recursive: true, force: true }).catch(() => undefined);
   }
 }
 
-function promptOf(run: RunContext, delegation: Delegation, workspace: Workspace): string {
-  const { session, template } = run;
+/** What is sent to a worker besides commits: the task files of the feature, and the context of the session. */
+async function sentFiles({ folder, feature, session }: RunContext): Promise<string[]> {
+  const place = join(folder.path, feature);
+  const entries = await readdir(place, { withFileTypes: true });
+  // No links: an agent could have made one to a file of the user.
+  const files = entries.filter((entry) => entry.isFile() && entry.name.endsWith('.json'));
+  return [...files.map(({ name }) => join(place, name)), ...(session === undefined ? [] : [session])];
+}
+
+function promptOf(
+  run: RunContext,
+  delegation: Delegation,
+  workspace: Workspace,
+  projectMark: string | undefined,
+): string {
+  const { session: file, template } = run;
+  const isSent = file !== undefined && projectMark !== undefined;
+  const session = isSent ? sentPath(projectMark, run.folder.project, file) : file;
   const { feature, subtask } = delegation;
   const conflict = workspace.conflict && conflictText(run, workspace.conflict);
   return buildPrompt(subtask, feature, {
@@ -135,7 +134,11 @@ function earlierText(run: RunContext, { subtask, record }: Delegation, workspace
   const last = before.at(-1);
   const failed = before.findLast(({ isRefused }) => !isRefused);
   const why = failed?.error === undefined ? rejectionText(subtask, workspace) : [failed.error];
-  const interrupted = last?.isRefused ? ['A usage limit or an outage interrupted the last attempt.'] : [];
+  const interrupted = last?.wasLost
+    ? ['The machine of the last attempt was lost, with what it had done there.']
+    : last?.isRefused
+      ? ['A usage limit or an outage interrupted the last attempt.']
+      : [];
   const where = last?.error === undefined ? [] : whereText(last, record, workspace);
   return [...new Set([...why, ...interrupted, ...where])];
 }
@@ -196,7 +199,7 @@ function conflictText({ merged, attempts }: RunContext, { paths, ofProject, ofWo
   ];
 }
 
-function stepOf(event: AgentEvent): string {
+function stepOf(event: PrintedEvent): string {
   switch (event.type) {
     case 'text':
       return oneLine(event.text, MAX_STEP_LENGTH);

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ChosenAgent } from '../../agents/find-agent.ts';
+import type { PlacedOn } from '../../coordinator/remote-runner.ts';
 import { unreachable } from '../../core/errors.ts';
 import { listText } from '../../core/words.ts';
 import { ToolFailure } from '../../engine/tool-failure.ts';
@@ -27,6 +28,8 @@ import type { TranscriptWriter } from './transcript.ts';
 /** The parts of a tool's context that an attempt uses. */
 export interface AttemptContext extends Omit<ToolContext, 'report'> {
   report(step: string): void;
+  /** The worker on which its agent runs; undefined if that is this machine. */
+  readonly on: PlacedOn | undefined;
 }
 
 /** A claimed subtask, its agent, and the record of the attempt. */

@@ -69,6 +69,8 @@ export function featureBoard(feature: Feature, { moment, project, report, runnin
         acceptance_criteria: subtask.acceptanceCriteria,
         checks: subtask.verification.map(checkText),
         step: task?.step ?? null,
+        /** Where its agent runs, or has run last, if that is a worker of the cluster. */
+        worker: task?.worker ?? result?.attempt_reports.at(-1)?.worker ?? null,
         error: state === 'failed' ? (failed.get(seq) ?? result?.error ?? null) : null,
         /** The attempts of which there is a transcript. */
         attempts: transcribedAttempts(project, feature.name, seq),

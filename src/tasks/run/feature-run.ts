@@ -10,7 +10,10 @@ import type { BatchExecutor } from '../../batch/executor/batch-executor.ts';
 import type { VolleyConfig } from '../../config/config.ts';
 import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
 import { type ErrorCode, VolleyError } from '../../core/errors.ts';
+import { agentLabel, repositoryLabel } from '../../core/labels.ts';
 import { toFailure } from '../../engine/tool-failure.ts';
+import { repositoryId } from '../../git/bundle.ts';
+import { Repository } from '../../git/repository.ts';
 import { createLauncher } from '../../runners/process/helper-launcher.ts';
 import type { Launcher } from '../../runners/process/launcher.ts';
 import type { ToolContext } from '../../runners/runner.ts';
@@ -25,7 +28,7 @@ import { agentEnvironment } from '../workspace/agent-environment.ts';
 import { sharedWorkspaces } from '../workspace/shared-workspace.ts';
 import type { Workspaces } from '../workspace/workspace.ts';
 import { gitWorktrees } from '../workspace/worktrees.ts';
-import { attemptText, closeLeft, isRefusal, runAttempt } from './attempt.ts';
+import { attemptText, closeLeft, isSharedRefusal, runAttempt } from './attempt.ts';
 import { batchTasks, openDelegations } from './batch-tasks.ts';
 import { planRun, type RunPlan } from './plan-run.ts';
 import { branchReport } from './pull-request.ts';
@@ -154,6 +157,12 @@ async function delegateAll(
     const commands = new CommandRunner(config);
     closing.push(() => commands.close());
     const coordinator = await setting.coordinator();
+    if (terms.workers && !coordinator.hasWorkers)
+      throw new VolleyError(
+        'INVALID_VALUE',
+        'The agents are to run on workers, but there is no cluster. Set cluster.url in volley.toml, or use --on URL.',
+      );
+    const repository = terms.workers ? await ownRepository(folder.project) : undefined;
     const scratch = await openScratch(join(folder.path, feature));
     closing.push(() => scratch.close());
     const working: RunContext['working'] = new Map();
@@ -186,6 +195,7 @@ async function delegateAll(
       settings: config.tasks,
       trust: config.trust,
       env: await agentEnvironment(setting.env, scratch.folder),
+      repository,
       scratch: scratch.folder,
       merged: [],
       left: new Map(),
@@ -207,12 +217,17 @@ async function delegateAll(
         if (attempts.of(seq).at(-1)?.isLeftInReview !== true) ends.completed.add(seq);
         return result;
       } catch (error) {
-        if (isPermanent(error) && !isRefusal(error)) ends.failed.add(seq);
+        if (isPermanent(error) && !isSharedRefusal(error)) ends.failed.add(seq);
         throw error;
       }
     };
     const quotasOf = (seq: string) => plan.agents.get(seq)!.map(agentQuota);
-    closing.push(openDelegations(coordinator, secret, { attempt, quotasOf }));
+    const placeOf = (seq: string) =>
+      repository && {
+        ...Object.fromEntries(plan.agents.get(seq)!.map(({ name }) => [agentLabel(name), true])),
+        [repositoryLabel(repository.repository)]: true,
+      };
+    closing.push(openDelegations(coordinator, secret, { attempt, quotasOf, placeOf }));
     const progress = progressOf(parts, selection.subtasks, ends);
     const waves = request.waves === true;
     const tasks = batchTasks(selection.subtasks, {
@@ -262,6 +277,12 @@ function openReviews(
     },
     others,
   );
+}
+
+/** The repository as workers know it, and the path of the project in it. */
+async function ownRepository(project: string): Promise<NonNullable<RunContext['repository']>> {
+  const { git, prefix } = await Repository.find(project);
+  return { repository: await repositoryId(git), prefix };
 }
 
 const MAX_SEQS = 4;

@@ -11,6 +11,8 @@ export interface AttemptReport {
   /** Counts over all runs, from 1. */
   readonly attempt: number;
   readonly agent: string;
+  /** The worker that ran the agent; null if it ran on the machine of the run. Missing in older reports. */
+  readonly worker?: string | null;
   readonly started_at: string;
   readonly duration_ms: number;
   /** Why it failed; null if it did not. `limit` and `outage` came from outside: such attempts do not count. */
@@ -64,6 +66,7 @@ export function attemptReport(seq: string, record: SubtaskAttempt): AttemptRepor
     seq,
     attempt: record.number,
     agent: record.agent,
+    worker: record.worker ?? null,
     started_at: isoTime(record.startedAt),
     duration_ms: record.endedAt - record.startedAt,
     reason: record.reason ?? null,

@@ -49,7 +49,7 @@ export async function planRun(
   if (session !== undefined) await readable(session);
   const terms = runTermsOf(request, settings);
   if (terms.review && selection.subtasks.length > 0) requireReviewed(feature, terms);
-  requirePrograms(agents, { project: folder.project, env, worktrees: terms.worktrees });
+  if (!terms.workers) requirePrograms(agents, { project: folder.project, env, worktrees: terms.worktrees });
   return { feature, selection, agents, terms, session, template };
 }
 

@@ -32,7 +32,7 @@ interface WaitingWork {
 
 /** Decisions are made in other processes, which write them to the task files. */
 const TICK_MS = 500;
-/** A run in which only reviews are open ends after so many ticks. Anything that can start does so sooner. */
+/** A run in which only reviews are open ends after this number of ticks. Anything that can start does so sooner. */
 const QUIET_TICKS = 3;
 
 /**

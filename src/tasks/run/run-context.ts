@@ -45,6 +45,8 @@ export interface RunContext {
   readonly left: Map<string, Workspace[]>;
   /** The environment of agents. */
   readonly env: Readonly<Record<string, string>>;
+  /** The repository of the project, if agents run on workers that have clones of it. */
+  readonly repository: { readonly repository: string; readonly prefix: string } | undefined;
   /** A temporary folder that is removed after the run. */
   readonly scratch: string;
   /** The absolute path of the session's context file. */
@@ -82,6 +84,8 @@ export interface SubtaskAttempt {
   /** Counts over all runs, from 1. */
   readonly number: number;
   readonly agent: string;
+  /** The worker that ran the agent, if that was on another machine. */
+  worker: string | undefined;
   readonly startedAt: number;
   endedAt: number;
   usage: AgentUsage;
@@ -97,7 +101,9 @@ export interface SubtaskAttempt {
   isActive: boolean;
   /** Whether it repairs work that did not fit the project. Such attempts are not counted as retries. */
   isRepair: boolean;
-  /** Whether a limit of the agent, or an outage, ended it. Such attempts do not count. */
+  /** Whether it was lost with its worker. Such attempts do not count. */
+  wasLost: boolean;
+  /** Whether a limit of the agent, an outage, or the loss of its worker, ended it. Such attempts do not count. */
   isRefused: boolean;
   /** When its verified work was handed over for review. */
   inReviewSince: number | undefined;
@@ -137,6 +143,7 @@ export class AttemptLog {
     const record: SubtaskAttempt = {
       number,
       agent,
+      worker: undefined,
       startedAt: now,
       endedAt: now,
       usage: {},
@@ -147,6 +154,7 @@ export class AttemptLog {
       denied: [],
       isActive: false,
       isRepair: false,
+      wasLost: false,
       isRefused: false,
       inReviewSince: undefined,
       isRejected: false,

@@ -22,6 +22,8 @@ export interface RunRequest {
   /** Whether subtasks that may write the same files run one after another instead of being refused. */
   readonly serialize?: boolean | undefined;
   readonly worktrees?: boolean | undefined;
+  /** Whether agents run on the workers of the cluster. */
+  readonly workers?: boolean | undefined;
   /** Whether verified work waits for approval. */
   readonly review?: boolean | undefined;
   readonly maxUnreviewed?: number | undefined;
@@ -42,6 +44,8 @@ export interface RunTerms {
   readonly stallMs: number;
   readonly budget: TaskBudget;
   readonly worktrees: boolean;
+  /** Whether agents run on the workers of the cluster. */
+  readonly workers: boolean;
   readonly review: boolean;
   readonly maxUnreviewed: number;
   readonly branch: string | undefined;
@@ -50,15 +54,18 @@ export interface RunTerms {
 export function runTermsOf(request: RunRequest, settings: TaskSettings): RunTerms {
   const review = request.review ?? settings.review;
   const { branch } = request;
-  if ((review || branch !== undefined) && request.worktrees === false)
-    throw new VolleyError('INVALID_VALUE', 'A review or another branch needs worktrees.');
+  const workers = request.workers ?? settings.workers;
+  const needsWorktrees = review || branch !== undefined || workers;
+  if (needsWorktrees && request.worktrees === false)
+    throw new VolleyError('INVALID_VALUE', 'A review, another branch, or agents on workers need worktrees.');
   return {
     maxConcurrent: request.maxConcurrent ?? settings.maxConcurrent,
     maxRetries: request.maxRetries ?? settings.maxRetries,
     timeoutMs: request.timeoutMs ?? settings.timeoutMs,
     stallMs: request.stallMs ?? settings.stallMs,
     budget: { ...settings.budget, ...request.budget },
-    worktrees: review || branch !== undefined || (request.worktrees ?? settings.worktrees),
+    worktrees: needsWorktrees || (request.worktrees ?? settings.worktrees),
+    workers,
     review,
     branch,
     maxUnreviewed: request.maxUnreviewed ?? settings.maxUnreviewed,
@@ -173,7 +180,8 @@ export function toRunRequest(feature: string, input: RunInput, { budget }: TaskS
   };
 }
 
-function smallerBudget(allowed: TaskBudget, asked: NonNullable<RunInput['budget']>): TaskBudget {
+/** The smaller of two limits for each part of a budget. */
+export function smallerBudget(allowed: TaskBudget, asked: NonNullable<RunInput['budget']>): TaskBudget {
   const smaller = (key: 'turns' | 'tokens' | 'cost') => {
     const known = [allowed[key], asked[key]].filter((one) => one !== undefined);
     return known.length === 0 ? {} : { [key]: Math.min(...known) };

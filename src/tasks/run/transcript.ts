@@ -18,6 +18,8 @@ type TranscriptEvent =
       readonly type: 'start';
       readonly agent: string;
       readonly attempt: number;
+      /** The worker that ran the agent, if that was on another machine. */
+      readonly worker?: string;
       readonly folder: string;
       /** The process that writes the transcript. */
       readonly process: ProcessIdentity;
@@ -208,7 +210,7 @@ function eventText(event: TranscriptEvent): string {
       .replaceAll('\n', `\n${indent}`);
   switch (event.type) {
     case 'start':
-      return `▶ attempt ${Number(event.attempt)} by ${printableLine(String(event.agent))} in ${printableLine(String(event.folder))}`;
+      return `▶ attempt ${Number(event.attempt)} by ${printableLine(String(event.agent))}${event.worker === undefined ? '' : ` on ${printableLine(String(event.worker))}`} in ${printableLine(String(event.folder))}`;
     case 'prompt':
       return `> ${shown(event.text)}`;
     case 'text':

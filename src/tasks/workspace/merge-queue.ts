@@ -12,7 +12,7 @@ import {
   toProjectPath,
 } from '../../git/repository.ts';
 import { removeWorktreeFolder } from '../../git/worktree-place.ts';
-import type { Delivery, DeliveryGuard } from './workspace.ts';
+import type { DeliveryGuard, DeliveryOutcome } from './workspace.ts';
 import { isMerged } from './worktree-folders.ts';
 
 /** How often a merged result is checked before giving up because the project keeps changing. */
@@ -57,13 +57,13 @@ export class MergeQueue {
   }
 
   /** One at a time, since anything merged in between would have to be checked again. */
-  take(request: MergeRequest, guard: DeliveryGuard | undefined): Promise<Delivery> {
+  take(request: MergeRequest, guard: DeliveryGuard | undefined): Promise<DeliveryOutcome> {
     const result = this.turn.then(() => this.process(request, guard));
     this.turn = result.catch(() => {});
     return result;
   }
 
-  private async process(request: MergeRequest, guard: DeliveryGuard | undefined): Promise<Delivery> {
+  private async process(request: MergeRequest, guard: DeliveryGuard | undefined): Promise<DeliveryOutcome> {
     for (let checks = 1; checks <= MAX_CHECKS; checks++) {
       const candidate = await this.repository.exclusive(() => this.mergeOrPrepare(request, guard));
       if ('ok' in candidate) return candidate;
@@ -84,7 +84,7 @@ export class MergeQueue {
   private async mergeOrPrepare(
     request: MergeRequest,
     guard: DeliveryGuard | undefined,
-  ): Promise<Delivery | Candidate> {
+  ): Promise<DeliveryOutcome | Candidate> {
     const { commit, message } = request;
     const { repository } = this;
     await guard?.confirm();
@@ -118,7 +118,11 @@ export class MergeQueue {
     return (await repository.head()) === tip ? undefined : `${branchName} was moved by someone else`;
   }
 
-  private async squashMerged(request: MergeRequest, target: string, isKnown: boolean): Promise<Delivery> {
+  private async squashMerged(
+    request: MergeRequest,
+    target: string,
+    isKnown: boolean,
+  ): Promise<DeliveryOutcome> {
     if (isKnown) return this.squash(request, target, request.commit);
     const merged = await this.merge(target, request.commit, request.message);
     if (!merged.ok) return merged;
@@ -135,7 +139,7 @@ export class MergeQueue {
     { branch: own, commit, message }: MergeRequest,
     target: string,
     content: string,
-  ): Promise<Delivery> {
+  ): Promise<DeliveryOutcome> {
     const { git, branch } = this.repository;
     const tree = (await git.ask(['rev-parse', '--verify', '-q', `${content}^{tree}`])).trim();
     const added = (
@@ -188,7 +192,7 @@ export class MergeQueue {
     request: MergeRequest,
     { target, commit }: Candidate,
     guard: DeliveryGuard,
-  ): Promise<Delivery | undefined> {
+  ): Promise<DeliveryOutcome | undefined> {
     const { repository } = this;
     const obstacle = await this.obstacle();
     if (obstacle !== undefined) return failure(obstacle);
@@ -214,7 +218,7 @@ async function obstacleToMerging({ git, branch, branchName }: Repository): Promi
 }
 
 /** Merges a commit into the project's branch. On failure the project stays as it is. */
-async function mergeWork(repository: Repository, commit: string, message: string): Promise<Delivery> {
+async function mergeWork(repository: Repository, commit: string, message: string): Promise<DeliveryOutcome> {
   // After a crash, distinguishes this merge from one the user began, which must not be aborted.
   await writeFile(repository.mergeMark, commit);
   const delivery = await mergeInto(repository.git, repository, commit, message);
@@ -228,7 +232,7 @@ async function mergeInto(
   { branchName, prefix }: Repository,
   commit: string,
   message: string,
-): Promise<Delivery> {
+): Promise<DeliveryOutcome> {
   const how = [...PLAINLY, '--no-ff', '--commit', '--no-edit'];
   const merged = await tree.run(['merge', ...how, '-m', message, commit]);
   if (merged.exitCode === 0) return { ok: true };
@@ -243,12 +247,15 @@ async function mergeInto(
 }
 
 /** Fast-forwards the project's branch. */
-async function fastForward({ git, branchName }: Repository, commit: string): Promise<Delivery> {
+async function fastForward({ git, branchName }: Repository, commit: string): Promise<DeliveryOutcome> {
   const moved = await git.run(['merge', ...PLAINLY, '--ff-only', commit]);
   if (moved.exitCode === 0) return { ok: true };
   return failure(`git could not merge it into ${branchName}: ${gitFailureText(moved)}`);
 }
 
-export function failure(text: string, conflicts: readonly string[] = []): Extract<Delivery, { ok: false }> {
+export function failure(
+  text: string,
+  conflicts: readonly string[] = [],
+): Extract<DeliveryOutcome, { ok: false }> {
   return { ok: false, text, conflicts };
 }

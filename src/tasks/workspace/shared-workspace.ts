@@ -62,6 +62,8 @@ function workspaceOf(
       return changed.filter((path) => !isAnothers(path));
     },
     save: () => Promise.reject(noBranches()),
+    send: () => Promise.reject(noBranches()),
+    receive: () => Promise.reject(noBranches()),
     deliver: async (_, guard) => {
       await guard?.confirm();
       return { ok: true };

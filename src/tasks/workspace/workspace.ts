@@ -1,7 +1,7 @@
 import type { Rejection, Review, Subtask } from '../files/feature.ts';
 
 /** The outcome of merging a subtask's work into the project. */
-export type Delivery = { readonly ok: true } | UndeliveredWork;
+export type DeliveryOutcome = { readonly ok: true } | UndeliveredWork;
 
 export interface UndeliveredWork {
   readonly ok: false;
@@ -47,6 +47,13 @@ export interface DeliveryGuard {
   recheck(): ((place: MergedPlace) => Promise<readonly string[]>) | undefined;
 }
 
+/** The files of a workspace as a commit, for an agent on another machine. */
+export interface SentWork {
+  readonly commit: string;
+  /** Whether there is a bundle, because the other machine lacks something. */
+  readonly isBundled: boolean;
+}
+
 /** The working folder of one attempt. */
 export interface Workspace {
   /** Agents start here, and work is verified here. Paths are relative to it. */
@@ -57,13 +64,20 @@ export interface Workspace {
   readonly conflict: Conflict | undefined;
   /** Sorted paths whose content changed since it was opened. */
   changes(): Promise<readonly string[]>;
+  /**
+   * Writes its files as a commit into the bundle `file`, without what the `known` commits have. Only for workspaces that
+   * have a branch.
+   */
+  send(file: string, known: readonly string[]): Promise<SentWork>;
+  /** Replaces its files by those of a commit on top of the one that was sent, from a bundle that is not trusted. */
+  receive(file: string, commit: string, sent: SentWork): Promise<void>;
   /** Commits all work on the attempt's own branch. Only for workspaces that have one. */
   save(message: string): Promise<SavedWork | UndeliveredWork>;
   /**
    * Merges the work into the project, one attempt at a time: all of it, or only what an earlier {@link save} committed.
    * Throws what the guard throws.
    */
-  deliver(message: string, guard?: DeliveryGuard, commit?: string): Promise<Delivery>;
+  deliver(message: string, guard?: DeliveryGuard, commit?: string): Promise<DeliveryOutcome>;
   /** Removes the workspace. If that would lose work, keeps it and returns its path. */
   close(): Promise<string | undefined>;
   /** Removes the workspace with its work, which is elsewhere by now. */
@@ -98,7 +112,7 @@ export interface Workspaces {
     work: Pick<Review, 'branch' | 'commit'>,
     message: string,
     guard: DeliveryGuard,
-  ): Promise<Delivery>;
+  ): Promise<DeliveryOutcome>;
   /** Removes the workspace of an earlier attempt with its work, which is elsewhere by now. */
   discard(subtask: Subtask, branch: string): Promise<void>;
   /** Changes in the project itself while agents worked elsewhere: by an agent that left its workspace, or by the user. */

@@ -2,7 +2,9 @@ import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DeniedPaths } from '../../agents/denied-paths.ts';
+import { VolleyError } from '../../core/errors.ts';
 import { listText } from '../../core/words.ts';
+import { admitBundle, writeBundle } from '../../git/bundle.ts';
 import { type Git, splitNul, submodulePaths } from '../../git/git.ts';
 import {
   commitOf,
@@ -19,9 +21,10 @@ import { failure, type MergeQueue } from './merge-queue.ts';
 import { isInNodeModules } from './snapshot.ts';
 import type {
   Conflict,
-  Delivery,
   DeliveryGuard,
+  DeliveryOutcome,
   SavedWork,
+  SentWork,
   UndeliveredWork,
   Workspace,
 } from './workspace.ts';
@@ -91,6 +94,33 @@ export class Worktree implements Workspace {
     return [...new Set([...link, ...changed, ...committed].map((path) => this.fromProject(path)))].sort();
   }
 
+  async send(file: string, known: readonly string[]): Promise<SentWork> {
+    const { git } = this;
+    const now = await this.tracker.inspect();
+    const commit = await this.repository.exclusive(async () => {
+      await stageWork(git, await this.workSince(this.start, now, await this.staged(now)));
+      const tree = (await git.ask(['write-tree'])).trim();
+      const head = await commitOf(git, 'HEAD');
+      if ((await git.resolve('HEAD^{tree}')) === tree) return head;
+      return (await git.ask(['commit-tree', tree, '-p', head, '-m', 'Work of earlier attempts'])).trim();
+    });
+    return { commit, isBundled: await writeBundle(git, file, commit, known) };
+  }
+
+  async receive(file: string, commit: string, { commit: base }: SentWork): Promise<void> {
+    const { git, repository } = this;
+    const place = `${file}.objects`;
+    const changes = await admitBundle(git, file, { commit, base, place });
+    const foreign = changes.filter(({ path }) => isVolleyPath(this.fromProject(path)));
+    if (foreign.length > 0)
+      throw new VolleyError(
+        'AGENT_WORK_REFUSED',
+        `The worker changed Volley's own files: ${foreign[0]!.path}.`,
+      );
+    // The index has the files of the base. What only the setup command has changed stays.
+    await repository.exclusive(() => git.ask(['read-tree', '--reset', '-u', base, commit]));
+  }
+
   async save(message: string): Promise<SavedWork | UndeliveredWork> {
     const now = await this.tracker.inspect();
     const problem = await this.repository.exclusive(async () => {
@@ -102,7 +132,7 @@ export class Worktree implements Workspace {
     return { ok: true, commit: await commitOf(this.git, 'HEAD'), base: this.place.base };
   }
 
-  async deliver(message: string, guard?: DeliveryGuard, reviewed?: string): Promise<Delivery> {
+  async deliver(message: string, guard?: DeliveryGuard, reviewed?: string): Promise<DeliveryOutcome> {
     const saved = reviewed === undefined ? await this.save(message) : { ok: true as const, commit: reviewed };
     if (!saved.ok) return saved;
     const { queue, prepare } = this.terms;
@@ -264,15 +294,19 @@ async function commitWork(
   place: { readonly prefix: string; readonly base: string },
   message: string,
 ): Promise<void> {
-  const ignored = new Set(await ignoredAmong(git, present));
-  const kept = present.filter((path) => !ignored.has(path));
-  if (gone.length > 0) await git.ask(['update-index', '--force-remove', '-z', '--stdin'], nulList(gone));
-  if (kept.length > 0) await git.ask(['update-index', '--add', '--replace', '-z', '--stdin'], nulList(kept));
+  await stageWork(git, { present, gone });
   // An agent that commits itself may have included these.
   const own = VOLLEY_PATHS.map((path) => `:(top,literal)${place.prefix}${path}`);
   await git.ask(['reset', '-q', place.base, '--', ...own]);
   if (await git.succeeds(['diff', '--cached', '--quiet', '--no-ext-diff'])) return;
   await git.ask(['commit', '-q', '--no-verify', '--cleanup=whitespace', '-F', '-'], message);
+}
+
+async function stageWork(git: Git, { present, gone }: Work): Promise<void> {
+  const ignored = new Set(await ignoredAmong(git, present));
+  const kept = present.filter((path) => !ignored.has(path));
+  if (gone.length > 0) await git.ask(['update-index', '--force-remove', '-z', '--stdin'], nulList(gone));
+  if (kept.length > 0) await git.ask(['update-index', '--add', '--replace', '-z', '--stdin'], nulList(kept));
 }
 
 /** Ignored paths; tracked files never are. */

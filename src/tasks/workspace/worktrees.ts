@@ -176,10 +176,26 @@ async function prepareFolder(
 ): Promise<void> {
   // Git does not create folders without files.
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  if (setup === undefined) return;
+  if (setup !== undefined)
+    await runSetup(setup, { project, feature, seq, launcher: launcher() }, folder, signal);
+}
+
+/** Runs the user's setup command in a new worktree. */
+export async function runSetup(
+  setup: string,
+  place: {
+    readonly project: string;
+    readonly feature: string;
+    readonly seq: string;
+    readonly launcher: Launcher;
+  },
+  folder: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const { project, feature, seq, launcher } = place;
   const own = { VOLLEY_FEATURE: feature, VOLLEY_SUBTASK: seq, VOLLEY_TASKS_PROJECT: project };
   try {
-    const result = await runCommand(launcher(), {
+    const result = await runCommand(launcher, {
       argv: ['/bin/sh', '-c', setup],
       cwd: folder,
       env: { ...childEnvironment(), ...own },

@@ -16,6 +16,11 @@ interface CoordinatorPlace {
   readonly config: VolleyConfig;
 }
 
+interface WorkerPreparation {
+  /** Called before the worker joins. */
+  readonly prepare?: (tools: ParallelToolCoordinator) => void;
+}
+
 /** Faster than in production, but slow enough for a busy machine. */
 const TIMES: ProtocolTimes = { beatMs: 200, leaseMs: 6000, forgottenMs: 0, inspectMs: 400 };
 
@@ -48,11 +53,12 @@ export class OwnCluster {
   async worker(
     name: string,
     tools: readonly (Tool | ToolSet)[],
-    rest: Partial<ClusterWorkerOptions> = {},
+    { prepare, ...rest }: Partial<ClusterWorkerOptions> & WorkerPreparation = {},
   ): Promise<ClusterWorker> {
     const config = rest.config ?? defaultConfig(this.folder);
     const own = new ParallelToolCoordinator({ config });
     own.register(...tools);
+    prepare?.(own);
     const worker = await ClusterWorker.join({
       settings: this.settings,
       config,
@@ -79,6 +85,13 @@ export class OwnCluster {
       await cluster.close();
     });
     return { cluster, calls };
+  }
+
+  /** Lets a coordinator of tools use the workers. */
+  async coordinate(calls: ParallelToolCoordinator): Promise<ClusterCoordinator> {
+    const cluster = await ClusterCoordinator.open(this.settings, { times: TIMES });
+    cluster.attach(calls);
+    return cluster;
   }
 
   /** Closes coordinators and workers; the server stays. */

@@ -17,14 +17,18 @@ export class FaultyNetwork {
 
   private constructor(
     private readonly server: Server,
-    private readonly port: number,
+    private readonly target: { readonly port: number; readonly host: string } | { readonly path: string },
   ) {
     server.on('connection', (client) => this.accept(client));
   }
 
-  static async before(url: string): Promise<FaultyNetwork> {
+  /** Before the address of a server on this machine, or before its socket file. */
+  static async before(place: string): Promise<FaultyNetwork> {
     const server = createServer();
-    const network = new FaultyNetwork(server, Number(new URL(url).port));
+    const target = place.startsWith('/')
+      ? { path: place }
+      : { port: Number(new URL(place).port), host: '127.0.0.1' };
+    const network = new FaultyNetwork(server, target);
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     return network;
@@ -32,8 +36,11 @@ export class FaultyNetwork {
 
   /** The address of the server through this network. */
   get url(): string {
-    const { port } = this.server.address() as { port: number };
-    return `redis://127.0.0.1:${port}`;
+    return `redis://127.0.0.1:${this.port}`;
+  }
+
+  get port(): number {
+    return (this.server.address() as { port: number }).port;
   }
 
   /** How many connections are open. */
@@ -88,7 +95,7 @@ export class FaultyNetwork {
       client.destroy();
       return;
     }
-    const upstream = connect(this.port, '127.0.0.1');
+    const upstream = connect(this.target);
     upstream.on('error', () => {});
     const link: Link = { client, upstream, isSilent: false };
     this.links.add(link);

@@ -11,7 +11,9 @@ import { type Random, seededRandom } from '../../../src/core/random.ts';
 /**
  * A whole cluster in one thread and on virtual time: coordinators, workers, and a server with queues, a registry and
  * messages. A seed decides about its size, latencies, lost and doubled messages, interrupted connections, pauses,
- * crashes, a server that forgets its last second, and coordinators that take over. Safety is checked at every step. Then
+ * crashes, a server that forgets its last second, and coordinators that take over. A lease in a store says which coordinator
+ * may run the tasks, as with several servers: it changes hands while the old holder is stopped, or works on because only the
+ * store is out of its reach. Safety is checked at every step. Then
  * all faults end, and everything must settle. Some seeds are calm: workers only drain, and then nothing may be lost.
  */
 
@@ -25,9 +27,15 @@ export type Outcome =
 export interface Machines {
   readonly coordinator: typeof CoordinatorProtocol<Outcome>;
   readonly worker: typeof WorkerProtocol<Outcome>;
+  /** Whether the store refuses what a coordinator writes that has lost its lease: also that a task starts. */
+  readonly storeFences: boolean;
 }
 
-export const MACHINES: Machines = { coordinator: CoordinatorProtocol, worker: WorkerProtocol };
+export const MACHINES: Machines = {
+  coordinator: CoordinatorProtocol,
+  worker: WorkerProtocol,
+  storeFences: true,
+};
 
 export interface SimulationReport {
   readonly completed: number;
@@ -67,6 +75,8 @@ interface ServerState {
   holder: string;
   holderUntil: number;
   isReleased: boolean;
+  /** The store lease of the last coordinator. */
+  turn: number;
   /** By session, with the time it was written. */
   notes: Map<string, { note: WorkerNote; at: number }>;
   fenced: Set<string>;
@@ -116,6 +126,7 @@ export class ClusterSimulation {
     holder: '',
     holderUntil: 0,
     isReleased: true,
+    turn: 0,
     notes: new Map(),
     fenced: new Set(),
     queues: new Map(),
@@ -123,9 +134,10 @@ export class ClusterSimulation {
   };
   private serverDownUntil = 0;
   crashes = 0;
-  /** The store: what survives a coordinator. Only the newest epoch may write. */
+  /** The store: what survives a coordinator. Only the newest lease may write. */
   private readonly tasks: TaskState[] = [];
   private storeEpoch = 0;
+  private storeHolder: SimulatedCoordinator | undefined;
   private readonly workers: SimulatedWorker[] = [];
   private readonly coordinators: SimulatedCoordinator[] = [];
   private readonly begun = new Set<string>();
@@ -298,15 +310,21 @@ export class ClusterSimulation {
     return this.tasks.find((task) => key.startsWith(`${task.id}.`));
   }
 
-  /** Opens the tasks of the last coordinator, as the store does. */
-  takeOver(epoch: number): void {
-    if (epoch <= this.storeEpoch) return;
-    this.storeEpoch = epoch;
+  /** Takes the lease of the store, and recovers the tasks of the last holder. Undefined while another one has it. */
+  claimStore(by: SimulatedCoordinator): number | undefined {
+    if (this.storeHolder !== undefined && this.storeHolder !== by) return undefined;
+    this.storeHolder = by;
+    this.storeEpoch++;
     for (const task of this.tasks) {
       if (task.status !== 'running') continue;
       task.key = undefined;
       task.status = task.wantsCancel ? 'cancelled' : task.isIdempotent ? 'open' : 'failed';
     }
+    return this.storeEpoch;
+  }
+
+  leaveStore(by: SimulatedCoordinator): void {
+    if (this.storeHolder === by) this.storeHolder = undefined;
   }
 
   hasLostStore(epoch: number): boolean {
@@ -315,7 +333,7 @@ export class ClusterSimulation {
 
   /** The next task that is open and whose lock is free, as the scheduler of the coordinator sees it. */
   nextOpen(epoch: number): TaskState | undefined {
-    if (epoch !== this.storeEpoch) return undefined;
+    if (epoch !== this.storeEpoch && this.machines.storeFences) return undefined;
     const taken = new Set<string>();
     for (const { status, lock } of this.tasks) if (status === 'running') taken.add(lock);
     return this.tasks.find(({ status, lock }) => status === 'open' && !taken.has(lock));
@@ -327,8 +345,8 @@ export class ClusterSimulation {
     this.after(this.latency(), () => worker.takeJob());
   }
 
-  record(epoch: number, key: string, outcome: Outcome | undefined): void {
-    if (epoch !== this.storeEpoch) return;
+  record(storeEpoch: number, epoch: number, key: string, outcome: Outcome | undefined): void {
+    if (storeEpoch !== this.storeEpoch && this.machines.storeFences) return;
     const task = this.taskOf(key)!;
     if (task.key !== key)
       throw new Violation(`${key} ended, but ${task.id} is ${task.status} with ${task.key}`);
@@ -420,8 +438,10 @@ export class ClusterSimulation {
     else if (dice < 0.18) pick(this.workers).crash();
     else if (dice < 0.22) this.coordinators.at(-1)!.crash();
     else if (dice < 0.25 && this.coordinators.length < 4) {
-      // The old one wakes up later, and does not know.
-      this.pause(this.coordinators.at(-1)!.party, TIMES.leaseMs * (1 + this.random()));
+      // The old one wakes up later, and does not know; or it cannot reach the store, and goes on with the workers.
+      const old = this.coordinators.at(-1)!;
+      if (this.random() < 0.5) this.pause(old.party, TIMES.leaseMs * (1 + this.random()));
+      this.storeHolder = undefined;
       const next = new SimulatedCoordinator(this, `c${this.coordinators.length}`);
       this.coordinators.push(next);
       next.start();
@@ -738,6 +758,7 @@ class SimulatedCoordinator {
   private readonly outbox = new Map<string, string[]>();
   private deliveries = 0;
   private lives = 0;
+  private storeEpoch = 0;
 
   constructor(
     private readonly world: ClusterSimulation,
@@ -747,8 +768,21 @@ class SimulatedCoordinator {
   start(): void {
     this.isUp = true;
     this.party.crashesSeen = this.world.crashes;
-    const life = `${this.name}.${++this.lives}`;
-    this.acquire(life);
+    this.claim(`${this.name}.${++this.lives}`);
+  }
+
+  /** The store is needed first: it says whose turn it is. */
+  private claim(life: string): void {
+    const { world, party } = this;
+    const { generation } = party;
+    const epoch = world.claimStore(this);
+    if (epoch !== undefined) {
+      this.storeEpoch = epoch;
+      this.acquire(life);
+    } else
+      world.after(500, () => {
+        if (party.generation === generation) this.claim(life);
+      });
   }
 
   ensureStarted(): void {
@@ -760,6 +794,7 @@ class SimulatedCoordinator {
     this.isUp = false;
     this.machine = undefined;
     this.party.generation++;
+    this.world.leaveStore(this);
     this.world.after(this.world.random() * 5000, () => this.ensureStarted());
   }
 
@@ -789,7 +824,9 @@ class SimulatedCoordinator {
       party,
       (server) => {
         if (server.holder === life) return server.epoch;
-        if (server.holderUntil > world.now) return 0;
+        // Whoever has had the store since then need not wait for the lease.
+        if (server.turn > this.storeEpoch) return 0;
+        server.turn = this.storeEpoch;
         server.epoch = Math.max(server.epoch + 1, Math.ceil(world.now));
         server.holder = life;
         server.holderUntil = world.now + TIMES.leaseMs;
@@ -798,13 +835,14 @@ class SimulatedCoordinator {
       (epoch) => {
         if (epoch === 0) {
           world.after(500, () => {
-            if (party.generation === generation) this.acquire(life);
+            if (party.generation !== generation) return;
+            if (world.hasLostStore(this.storeEpoch)) this.crash();
+            else this.acquire(life);
           });
           return;
         }
         this.assigned.clear();
         this.outbox.clear();
-        world.takeOver(epoch);
         this.machine = new world.machines.coordinator(epoch, TIMES, world.now);
         this.poll(life);
       },
@@ -832,7 +870,7 @@ class SimulatedCoordinator {
         machine.observed(notes, epoch, world.now);
         this.obey();
         if (this.machine !== machine) return;
-        if (world.hasLostStore(machine.epoch)) {
+        if (world.hasLostStore(this.storeEpoch)) {
           this.crash();
           return;
         }
@@ -850,7 +888,7 @@ class SimulatedCoordinator {
     for (const { session } of machine.workers) {
       if (!machine.isReady(session)) continue;
       while (this.countOn(session) < SLOTS + SPARE) {
-        const task = world.nextOpen(machine.epoch);
+        const task = world.nextOpen(this.storeEpoch);
         if (task === undefined) return;
         task.attempts++;
         task.status = 'running';
@@ -925,7 +963,7 @@ class SimulatedCoordinator {
           break;
         case 'ended':
           this.assigned.delete(command.key);
-          world.record(machine.epoch, command.key, command.outcome);
+          world.record(this.storeEpoch, machine.epoch, command.key, command.outcome);
           break;
         case 'worker':
           break;

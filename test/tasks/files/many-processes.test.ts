@@ -54,7 +54,7 @@ function readWhile(folder: string) {
   const done = (async () => {
     while (isOn) {
       jsonFiles(folder);
-      // The others shall get on with it, too.
+      // The others must make progress, too.
       await sleep(20);
     }
   })();

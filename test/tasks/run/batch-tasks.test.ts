@@ -19,6 +19,7 @@ const TERMS = {
   stallMs: 600_000,
   budget: {},
   worktrees: false,
+  workers: false,
   review: false,
   maxUnreviewed: 10,
   branch: undefined,

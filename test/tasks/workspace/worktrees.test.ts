@@ -10,7 +10,7 @@ const textOf = (folder: string, name: string) => readFileSync(join(folder, name)
 const branches = (folder: string) => git(folder, 'branch', '--list', 'volley/*', '--format=%(refname:short)');
 
 describe('a worktree', () => {
-  test('delivers what was made, changed and removed, whoever commits it, and is gone then', async () => {
+  test('delivers what was created, changed and removed, whether or not the agent commits it, and is removed then', async () => {
     const folder = repository({
       'a.txt': 'a\n',
       'b.txt': 'b\n',

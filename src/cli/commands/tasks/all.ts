@@ -36,7 +36,7 @@ export const TASKS_COMMANDS: readonly CommandEntry[] = [
     name: 'plan',
     summary: 'show the waves, critical path and conflicts of a feature',
     onlyShows: true,
-    load: async () => (await import('./show.ts')).planCommand,
+    load: async () => (await import('./show.ts')).featurePlanCommand,
   },
   {
     name: 'graph',
@@ -64,7 +64,7 @@ export const TASKS_COMMANDS: readonly CommandEntry[] = [
     name: 'logs',
     summary: 'show what the agent of a subtask said and did',
     onlyShows: true,
-    load: async () => (await import('./logs.ts')).logsCommand,
+    load: async () => (await import('./logs.ts')).subtaskLogsCommand,
   },
   {
     name: 'attach',

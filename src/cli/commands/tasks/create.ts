@@ -9,7 +9,7 @@ import { isAgentOfRun } from '../../../tasks/run/mailbox.ts';
 import { trustFeature, verificationCommands } from '../../../tasks/verify/trust.ts';
 import type { ExitStatus, Io } from '../../output/io.ts';
 import { type CommonOptions, defineCommand } from '../../program/command.ts';
-import { openFolder, readInput, say } from './support.ts';
+import { openFolder, readInputFile, say } from './support.ts';
 
 interface NewOptions extends CommonOptions {
   readonly feature?: string;
@@ -22,7 +22,7 @@ export const newCommand = defineCommand<NewOptions>({
       .argument('<file>', 'a description: .md, .yaml or .json')
       .option('--feature <name>', 'the name of the folder (default: from the file)'),
   run: async ([file], options, io) => {
-    const draft = parseDescription(file!, await readInput(file!, io));
+    const draft = parseDescription(file!, await readInputFile(file!, io));
     return createFeature(draft, options.feature, options, io);
   },
 });
@@ -40,7 +40,7 @@ export const importCommand = defineCommand<ImportOptions>({
       .option('--feature <name>', 'the name of the folder (default: the tag)')
       .option('--tag <name>', 'the list in the file (default: the only one, or master)'),
   run: async ([file], options, io) => {
-    const draft = parseTaskMaster(file!, await readInput(file!, io), options.tag);
+    const draft = parseTaskMaster(file!, await readInputFile(file!, io), options.tag);
     return createFeature(draft, options.feature, options, io);
   },
 });

@@ -26,7 +26,7 @@ import { writeNote } from '../../output/messages.ts';
 import { type CommonOptions, defineCommand } from '../../program/command.ts';
 import { numberOption } from '../../program/options.ts';
 import { onStopSignals } from '../../program/stop-signals.ts';
-import { configOf, openFolder, readInput, say } from './support.ts';
+import { configOf, openFolder, readInputFile, say } from './support.ts';
 
 interface DraftOptions extends CommonOptions {
   readonly from: string;
@@ -93,7 +93,7 @@ async function readWork(from: string, launcher: Launcher, io: Io, signal: AbortS
       ? await readAll(io)
       : /^https?:/i.test(from)
         ? await readIssue(from, launcher, io, signal)
-        : await readInput(from, io);
+        : await readInputFile(from, io);
   if (text.trim() === '') throw usage(`${from === '-' ? 'Standard input' : from} is empty.`);
   if (text.length > MAX_WORK_LENGTH)
     throw usage(`The description has ${text.length} characters; the maximum is ${MAX_WORK_LENGTH}.`);

@@ -21,7 +21,7 @@ interface LogsOptions extends CommonOptions {
   readonly follow?: boolean;
 }
 
-export const logsCommand = defineCommand<LogsOptions>({
+export const subtaskLogsCommand = defineCommand<LogsOptions>({
   examples: [
     'volley tasks logs auth-system 02',
     'volley tasks logs auth-system 02 --attempt 1',

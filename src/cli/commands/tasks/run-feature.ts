@@ -10,9 +10,15 @@ import { reportText } from '../../../tasks/run/report-text.ts';
 import type { RunRequest } from '../../../tasks/run/run-request.ts';
 import type { ExitStatus, Io } from '../../output/io.ts';
 import type { CommonOptions } from '../../program/command.ts';
+import { withWorkers } from '../../session/cluster.ts';
 import { runInForeground } from '../../session/foreground.ts';
-import { withOwnStore, withSession } from '../../session/session.ts';
+import { type Session, withOwnStore, withSession } from '../../session/session.ts';
 import { say } from './support.ts';
+
+interface RunInViewOptions extends CommonOptions {
+  /** The Redis server of a cluster. */
+  readonly on?: string;
+}
 
 interface ViewedRun {
   readonly report: RunReport;
@@ -24,51 +30,63 @@ interface ViewedRun {
 export function runInView(
   folder: TaskFolder,
   request: RunRequest,
-  options: CommonOptions,
+  options: RunInViewOptions,
   io: Io,
 ): Promise<ViewedRun> {
-  return withOwnStore(options, io, async (session) => {
-    const { config, coordinator, executor, store } = session;
-    // The agents belong to this process, even if a server is running.
-    const here = { ...session, handle: (asked: object) => executor.handle(asked) };
-    let wasInterrupted = false;
-    const report = await runFeature(
-      { folder, config, coordinator, executor, store, env: io.env },
-      request,
-      async (batch, start, progress) => {
-        const quiet = options.json === true;
-        const labelOf = ({
-          id,
-          name,
-          step,
-        }: {
-          readonly id: string;
-          name: string;
-          step?: string | undefined;
-        }) => {
-          const note = progress.attemptOf(id);
-          const own = step?.startsWith(`${note}: `) ? step.slice(`${note}: `.length) : step;
-          return {
-            name: `${id} ${name}`,
-            function: progress.agentOf(id),
-            ...(step !== undefined && { step: own }),
-            ...(note !== '' && { note }),
-          };
-        };
-        const isIdle = ({ id }: { readonly id: string }) => progress.isInReview(id);
-        const end = await runInForeground(
-          here,
-          { batch, start, verbose: true, quiet, labelOf, detail: () => detailOf(progress), isIdle },
-          io,
-        );
-        wasInterrupted = end.wasInterrupted;
-        // Separates the report from the display.
-        if (!quiet) io.stderr.write('\n');
-        return end.answer;
-      },
-    );
-    return { report, text: reportText(report), wasInterrupted };
+  return withOwnStore(options, io, (session) => {
+    const usesWorkers = request.workers ?? session.config.tasks.workers;
+    const work = (place: Session) => viewedRun(folder, request, options, io, place);
+    return usesWorkers ? withWorkers(session, options.on, io, work) : work(session);
   });
+}
+
+async function viewedRun(
+  folder: TaskFolder,
+  request: RunRequest,
+  options: CommonOptions,
+  io: Io,
+  session: Session,
+): Promise<ViewedRun> {
+  const { config, coordinator, executor, store } = session;
+  // The agents belong to this process, even if a server is running.
+  const here = { ...session, handle: (asked: object) => executor.handle(asked) };
+  let wasInterrupted = false;
+  const report = await runFeature(
+    { folder, config, coordinator, executor, store, env: io.env },
+    request,
+    async (batch, start, progress) => {
+      const quiet = options.json === true;
+      const labelOf = ({
+        id,
+        name,
+        step,
+      }: {
+        readonly id: string;
+        name: string;
+        step?: string | undefined;
+      }) => {
+        const note = progress.attemptOf(id);
+        const own = step?.startsWith(`${note}: `) ? step.slice(`${note}: `.length) : step;
+        return {
+          name: `${id} ${name}`,
+          function: progress.agentOf(id),
+          ...(step !== undefined && { step: own }),
+          ...(note !== '' && { note }),
+        };
+      };
+      const isIdle = ({ id }: { readonly id: string }) => progress.isInReview(id);
+      const end = await runInForeground(
+        here,
+        { batch, start, verbose: true, quiet, labelOf, detail: () => detailOf(progress), isIdle },
+        io,
+      );
+      wasInterrupted = end.wasInterrupted;
+      // Separates the report from the display.
+      if (!quiet) io.stderr.write('\n');
+      return end.answer;
+    },
+  );
+  return { report, text: reportText(report), wasInterrupted };
 }
 
 function detailOf(progress: RunProgress): { facts: readonly string[]; waiting: readonly string[] } {

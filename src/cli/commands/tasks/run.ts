@@ -29,6 +29,7 @@ interface RunOptions extends CommonOptions {
   readonly budgetTokens?: number;
   readonly budgetCost?: number;
   readonly dryRun?: boolean;
+  readonly on?: string;
 }
 
 /** A week. */
@@ -40,6 +41,7 @@ export const runFeatureCommand = defineCommand<RunOptions>({
     'volley tasks run auth-system --subtasks 01,02,03 --session .tmp/sessions/auth/context.md',
     'volley tasks run auth-system --batch 2',
     'volley tasks run auth-system --review',
+    'volley tasks run auth-system --on redis://queue.example:6379',
     'volley tasks run auth-system --branch auth --pr',
     'volley tasks run auth-system --dry-run',
   ],
@@ -57,6 +59,7 @@ export const runFeatureCommand = defineCommand<RunOptions>({
       .option('--serialize', 'run subtasks that may write the same files one after another')
       .option('--worktrees', 'run each agent in its own git worktree')
       .option('--no-worktrees', 'run all agents in the project folder, even if volley.toml says otherwise')
+      .option('--on <url>', 'run the agents on the workers of the cluster at this Redis server')
       .option('--review', 'let verified work wait for approve or reject before it is merged')
       .option('--no-review', 'merge verified work, whatever volley.toml says')
       .option('--max-unreviewed <number>', 'maximum subtasks in work or waiting for review', numberOption)
@@ -106,6 +109,7 @@ function requestOf(feature: string, options: RunOptions): RunRequest {
   return {
     ...{ feature, agent, subtasks, session, waves, serialize, worktrees, review, branch },
     isPersonal: true,
+    ...(options.on !== undefined && { workers: true }),
     budget: {
       ...(turns !== undefined && { turns }),
       ...(tokens !== undefined && { tokens }),

@@ -131,7 +131,7 @@ export const blockedCommand = defineCommand({
     }),
 });
 
-export const planCommand = defineCommand({
+export const featurePlanCommand = defineCommand({
   examples: ['volley tasks plan auth-system', 'volley tasks plan --json'],
   declare: (program) => program.argument(...FEATURES_ARGUMENT),
   run: ([name], options, io) =>

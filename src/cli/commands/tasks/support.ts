@@ -70,7 +70,7 @@ export function say(
 }
 
 /** Reads a file that the user names. */
-export async function readInput(path: string, { cwd }: Io): Promise<string> {
+export async function readInputFile(path: string, { cwd }: Io): Promise<string> {
   const file = resolve(cwd, path);
   try {
     const { size } = await stat(file);

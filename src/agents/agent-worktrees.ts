@@ -2,19 +2,19 @@ import { randomBytes } from 'node:crypto';
 import { lstatSync } from 'node:fs';
 import { mkdir, readdir, realpath, rm, writeFile } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
-import { writeAtomically } from '../../config/atomic-write.ts';
-import type { VolleyConfig } from '../../config/config.ts';
-import { gitFoldersOf } from '../../config/git-folders.ts';
-import { readRegularFile } from '../../config/regular-file.ts';
-import { VolleyError } from '../../core/errors.ts';
-import { printableLine } from '../../core/printable-text.ts';
-import { listText } from '../../core/words.ts';
-import { Coalesced } from '../../engine/coalesced.ts';
-import { ToolFailure } from '../../engine/tool-failure.ts';
-import { type Git, splitNul } from '../../git/git.ts';
-import { GitGuard, type GitTampering, tamperText } from '../../git/git-guard.ts';
-import { RefGuard } from '../../git/ref-guard.ts';
-import { commitOf, isVolleyPath, Repository, toProjectPath } from '../../git/repository.ts';
+import { writeAtomically } from '../config/atomic-write.ts';
+import type { VolleyConfig } from '../config/config.ts';
+import { gitFoldersOf } from '../config/git-folders.ts';
+import { readRegularFile } from '../config/regular-file.ts';
+import { VolleyError } from '../core/errors.ts';
+import { printableLine } from '../core/printable-text.ts';
+import { listText } from '../core/words.ts';
+import { Coalesced } from '../engine/coalesced.ts';
+import { ToolFailure } from '../engine/tool-failure.ts';
+import { type Git, splitNul } from '../git/git.ts';
+import { GitGuard, type GitTampering, tamperText } from '../git/git-guard.ts';
+import { RefGuard } from '../git/ref-guard.ts';
+import { commitOf, isVolleyPath, Repository, toProjectPath } from '../git/repository.ts';
 import {
   addWorktree,
   makeIgnoredFolder,
@@ -22,12 +22,12 @@ import {
   removeWorktreeFolder,
   restoreLink,
   type WorktreePlace,
-} from '../../git/worktree-place.ts';
-import { livesAsSeenBy, ownIdentity, type ProcessIdentity } from '../../store/process-identity.ts';
-import { DeniedPaths } from '../denied-paths.ts';
+} from '../git/worktree-place.ts';
+import { livesAsSeenBy, ownIdentity, type ProcessIdentity } from '../store/process-identity.ts';
+import { DeniedPaths } from './denied-paths.ts';
 
 /** What an agent changed in its worktree. The branch exists only if there is something on it. */
-export interface AskChanges {
+export interface AgentChanges {
   /** The commit that the worktree began with. */
   readonly base: string;
   readonly branch?: string;
@@ -71,21 +71,23 @@ const CLOCK_STEP_MS = 100;
  * there becomes one commit on a branch; nothing reaches the user's working tree. A worktree is removed when its call
  * ends, or by the next call after the process was killed.
  */
-export class AskWorktrees {
+export class AgentWorktrees {
   private readonly shared = new Map<string, Promise<SharedRepository>>();
 
   constructor(private readonly config: VolleyConfig) {}
 
   /**
    * Makes a worktree for an agent that works in `folder`, an absolute real path. Throws `WORKSPACE_UNAVAILABLE` if the
-   * folder is in no repository, or if one of `files` is not in the worktree as it is in the folder.
+   * folder is in no repository, or if one of `files` is not in the worktree as it is in the folder. It begins with the
+   * commit `base`, if that is given.
    */
   async open(
     folder: string,
     files: readonly string[],
     label: string,
     signal: AbortSignal,
-  ): Promise<AskWorktree> {
+    base?: string,
+  ): Promise<AgentWorktree> {
     const found = gitFoldersOf(folder);
     if (found === undefined) {
       const message = `${folder} is not in a git repository, so there can be no worktree. Make one (git init) and commit, or leave out the worktree.`;
@@ -96,11 +98,17 @@ export class AskWorktrees {
     try {
       await requireCommitted(shared.repository.git.in(root), root, folder, files);
       const denied = new DeniedPaths(this.config, folder, shared.deniedPaths);
-      return await AskWorktree.make(shared, user, { root, folder, denied, label, signal });
+      return await AgentWorktree.make(shared, user, { root, folder, denied, label, signal, base });
     } catch (error) {
       shared.leave(user);
       throw error;
     }
+  }
+
+  /** Removes what killed processes have left in a repository. */
+  async clean(root: string): Promise<void> {
+    const repository = await Repository.find(root);
+    await repository.exclusive(() => removeStale(repository.git, join(root, FOLDER)));
   }
 
   /** All calls in one repository share its locks and guards, which last as long as there are such calls. */
@@ -193,6 +201,7 @@ interface WorktreeTerms {
   readonly denied: DeniedPaths;
   readonly label: string;
   readonly signal: AbortSignal;
+  readonly base: string | undefined;
 }
 
 /** Paths relative to the root of the worktree. */
@@ -202,7 +211,7 @@ interface Changed {
 }
 
 /** The worktree of one call. */
-export class AskWorktree {
+export class AgentWorktree {
   private readonly git: Git;
   private isKept = false;
   /** Whether the repository was checked after the agent ended. */
@@ -221,8 +230,8 @@ export class AskWorktree {
     this.git = shared.repository.git.at(place.root, place.gitFolder);
   }
 
-  static async make(shared: SharedRepository, user: User, terms: WorktreeTerms): Promise<AskWorktree> {
-    const { root, folder, denied, label, signal } = terms;
+  static async make(shared: SharedRepository, user: User, terms: WorktreeTerms): Promise<AgentWorktree> {
+    const { root, folder, denied, label, signal, base } = terms;
     const { repository } = shared;
     const id = randomBytes(ID_BYTES).toString('hex');
     const branch = `${BRANCHES}${id}/${branchLabel(label)}`;
@@ -235,10 +244,10 @@ export class AskWorktree {
         // First, so that whatever comes next is found after a crash.
         writeAtomically(note, JSON.stringify({ owner: ownIdentity(), branch } satisfies Note));
         const git = repository.git.in(root);
-        return addWorktree(git, path, branch, await commitOf(git, 'HEAD'));
+        return addWorktree(git, path, branch, base ?? (await commitOf(git, 'HEAD')));
       });
       const prefix = folder === root ? '' : `${relative(root, folder).replaceAll(sep, '/')}/`;
-      const worktree = new AskWorktree(shared, user, place, note, prefix, denied);
+      const worktree = new AgentWorktree(shared, user, place, note, prefix, denied);
       // Git does not create folders without files.
       await mkdir(worktree.folder, { recursive: true, mode: 0o700 });
       return worktree;
@@ -249,6 +258,11 @@ export class AskWorktree {
       });
       throw error;
     }
+  }
+
+  /** The root of the worktree. */
+  get root(): string {
+    return this.place.root;
   }
 
   /** Where the agent works. */
@@ -263,18 +277,20 @@ export class AskWorktree {
 
   /**
    * Call it when the agent has ended. Returns what is wrong with its changes, for the agent to correct. Throws if it
-   * changed what git runs, or branches of others.
+   * changed what git runs, or branches of others. `own` are the paths of the worktree that can be its changes; default: all.
    */
-  async problem(): Promise<string | undefined> {
+  async problem(own?: ReadonlySet<string>): Promise<string | undefined> {
     // First, since git would run what the agent wrote there.
     await this.shared.check();
     this.isChecked = true;
-    const [found] = this.user.tampering;
-    if (found !== undefined)
-      throw new ToolFailure(`The agent changed protected files of git: ${tamperText(found)}`, {
+    const [tampering] = this.user.tampering;
+    if (tampering !== undefined)
+      throw new ToolFailure(`The agent changed protected files of git: ${tamperText(tampering)}`, {
         retryable: false,
       });
-    const { present, gone } = await this.findChanges();
+    const isOwn = (path: string) => own === undefined || own.has(path);
+    const found = await this.findChanges();
+    const [present, gone] = [found.present.filter(isOwn), found.gone.filter(isOwn)];
     this.changed = { present, gone };
     const denied = this.denied.among([...present, ...gone].map((path) => this.shown(path)));
     if (denied.length === 0) return undefined;
@@ -283,7 +299,7 @@ export class AskWorktree {
   }
 
   /** Commits the changes that {@link problem} found. The branch then outlives the worktree. */
-  async save(message: string): Promise<AskChanges> {
+  async save(message: string): Promise<AgentChanges> {
     const {
       git,
       user,
@@ -308,15 +324,15 @@ export class AskWorktree {
     return { base, branch, commit, files, ...(more > 0 && { more }), ...warnings };
   }
 
-  /** Removes the worktree, with its branch unless that was saved. */
-  async close(): Promise<void> {
+  /** Removes the worktree, with its branch unless that was saved and is to stay. */
+  async close(keepsBranch = this.isKept): Promise<void> {
     const { repository } = this.shared;
     const { root, branch } = this.place;
     try {
       if (!this.isChecked) await this.shared.check();
     } finally {
       await repository.exclusive(async () => {
-        if (this.isKept) await removeWorktreeFolder(repository.git, root);
+        if (keepsBranch) await removeWorktreeFolder(repository.git, root);
         else await removeWorktree(repository.git, root, branch);
         // Last: the rest is removed after a crash as long as it is there.
         await rm(this.note, { force: true });
