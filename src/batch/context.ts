@@ -4,6 +4,7 @@ import { VolleyError } from '../core/errors.ts';
 import { nearest } from '../core/nearest.ts';
 import type { BatchRecord, TaskRecord, TaskStatus } from '../store/records.ts';
 import type { Store, TaskSummary } from '../store/store.ts';
+import type { ActionResult } from './answer.ts';
 import type { BatchRuns } from './run/runs.ts';
 import type { TaskIds } from './task-ids.ts';
 
@@ -14,6 +15,14 @@ export interface BatchContext {
   readonly store: Store;
   readonly runs: BatchRuns;
   readonly ids: TaskIds;
+  /** The servers on this store, if this process is one of them. */
+  servers?: OtherServers | undefined;
+}
+
+/** What a process passes on to the server that runs the batches. */
+export interface OtherServers {
+  /** Passes a start on. Returns undefined if this process is to do it. */
+  start(args: { readonly batch: string }): Promise<ActionResult | undefined>;
 }
 
 export async function findBatch({ store }: Pick<BatchContext, 'store'>, name: string): Promise<BatchRecord> {

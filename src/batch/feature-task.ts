@@ -23,10 +23,19 @@ export function featureHint(task: Pick<NewTask, 'function' | 'params'>): string 
   return found && `${transcriptHint(task)}\nContinue with: volley tasks run ${shellQuote(found.feature)}`;
 }
 
+async function featureOf(store: Pick<Store, 'tasks'>, batch: string) {
+  const [first] = await store.tasks(batch, { limit: 1 });
+  return first && delegatedBy(first);
+}
+
+/** Whether a batch is the run of a feature, which works in the files of its own process. */
+export async function isFeatureBatch(store: Pick<Store, 'tasks'>, batch: string): Promise<boolean> {
+  return (await featureOf(store, batch)) !== undefined;
+}
+
 /** Refuses to run a batch again that is the run of a feature. */
 export async function refuseFeatureBatch(store: Pick<Store, 'tasks'>, batch: string): Promise<void> {
-  const [first] = await store.tasks(batch, { limit: 1 });
-  const found = first && delegatedBy(first);
+  const found = await featureOf(store, batch);
   if (found === undefined) return;
   const message = `The batch "${batch}" is a run of the feature ${found.feature}. Run what is left with volley tasks run ${shellQuote(found.feature)}.`;
   throw new VolleyError('FEATURE_BATCH', message, { batch, feature: found.feature });

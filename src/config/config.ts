@@ -100,7 +100,7 @@ export interface CacheSettings extends CamelKeys<Settings['cache']> {}
 
 /** Workers on other machines. */
 export interface ClusterConfig extends Omit<Settings['cluster'], 'artifacts'> {
-  /** Absolute. */
+  /** Absolute, as the repositories. */
   readonly artifacts: string | undefined;
 }
 
@@ -177,6 +177,7 @@ export interface TaskSettings
     CamelKeys<Settings['tasks']>,
     | 'maxConcurrent'
     | 'worktrees'
+    | 'workers'
     | 'review'
     | 'maxUnreviewed'
     | 'maxRetries'
@@ -268,6 +269,7 @@ export function toConfig(
     cluster: {
       ...cluster,
       artifacts: cluster.artifacts === undefined ? undefined : resolve(folder, cluster.artifacts),
+      repositories: cluster.repositories.map((path) => resolve(folder, path)),
     },
     server: {
       ...camelKeys({ ...server, tls: undefined, tokens: undefined }),
@@ -291,6 +293,7 @@ export function toConfig(
       agent: tasks.agent,
       maxConcurrent: tasks.max_concurrent,
       worktrees: tasks.worktrees,
+      workers: tasks.workers,
       review: tasks.review,
       maxUnreviewed: tasks.max_unreviewed,
       timeoutMs: tasks.timeout * 1000,

@@ -24,8 +24,8 @@ export function createPrivateFile(path: string, text: string): boolean {
 }
 
 /**
- * What stands in a file of ours as JSON; undefined where there is none, or none that can be read. One that somebody else
- * owns, or may read or write, is none of ours: it could lead commands and their tokens elsewhere. Git checks out no file
+ * Reads one of Volley's private files as JSON; undefined if it does not exist or cannot be read. A file that another
+ * user owns, or may read or write, is ignored: it could lead commands and their tokens elsewhere. Git checks out no file
  * that only its owner may read.
  */
 export function readPrivateJson(path: string): unknown {

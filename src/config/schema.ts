@@ -510,6 +510,17 @@ const clusterSection = table(
       'A name for the files of this folder. Calls of tools that use files run only on workers with the same name, so give it to machines that have the same files in the same place.',
       { defaultText: 'an id in `.volley/share-id`, which is the same for all who share the folder' },
     ),
+    agents: wholeNumber({
+      does: 'How many coding agents `volley worker` runs at once for the subtasks of features. It runs only agents that `[tasks]` names on its own machine. 0 runs none.',
+      default: 0,
+      min: 0,
+      max: 1000,
+    }),
+    repositories: textList({
+      does: 'The folders of the git repositories in which a worker lets agents work, relative to the folder of `volley.toml`. A run gets a worker with a clone of its own repository.',
+      default: ['.'],
+      examples: ['../backend'],
+    }),
     placement: choice(['spread', 'pack'], {
       does: 'Among the workers on which a call fits: `spread` takes the least loaded, `pack` the most loaded.',
       default: 'spread',
@@ -858,6 +869,10 @@ const tasksSection = table('`volley tasks run`: agents that work on the subtasks
   }),
   worktrees: flag({
     does: 'Whether each agent works in a git worktree of its own, which is merged once its work is verified.',
+    default: false,
+  }),
+  workers: flag({
+    does: 'Whether agents run on the workers of `cluster.url`, as with `volley tasks run --on`. This needs worktrees, and turns them on.',
     default: false,
   }),
   review: flag({

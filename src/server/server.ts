@@ -107,9 +107,9 @@ export class VolleyServer {
       started_at: new Date().toISOString(),
       certificate,
     });
-    this.texts = new BatchTexts(executor, store);
     const watch = new StoreWatch(store);
     this.live = new LiveEvents({ engine: coordinator.engine, executor, store, watch }, events);
+    this.texts = new BatchTexts(executor, store, this.live.speeds);
     const { workers } = options;
     this.metrics = new ServerMetrics({
       ...{ engine: coordinator.engine, store, events: this.live },

@@ -1,5 +1,6 @@
 import type { CacheStore } from '../coordinator/result-cache.ts';
 import type { Spending } from '../runners/runner.ts';
+import type { StoreFeed } from './feed.ts';
 import type {
   AddedTasks,
   AttemptRecord,
@@ -19,6 +20,7 @@ import type {
   TaskRecord,
   TaskStatus,
 } from './records.ts';
+import type { SharedServers } from './shared-servers.ts';
 
 /** Selects tasks, and how many at once. */
 export interface TaskQuery {
@@ -139,6 +141,18 @@ export interface SlowestPage {
  * inside its transaction.
  */
 export interface Store extends CacheStore {
+  /**
+   * What becomes durable, for live events, if processes on several machines share the store.
+   *
+   * @internal
+   */
+  readonly feed?: StoreFeed;
+  /**
+   * Whether writes wait for a server, so that other work should go on meanwhile.
+   *
+   * @internal
+   */
+  readonly isRemote?: boolean;
   /**
    * Adds all tasks or, if an id is a duplicate, none. Creates the batch if necessary. At least one task is required.
    */
@@ -293,8 +307,11 @@ export interface Store extends CacheStore {
    */
   onCommit(listener: (ms: number) => void): () => void;
 
-  /** Throws BATCH_HELD, naming the holder, while another living process runs the batch. */
-  lease(batch: string): Promise<Lease>;
+  /**
+   * Throws BATCH_HELD, naming the holder, while another living process runs the batch. With `continues` it goes on with
+   * the run of a process that died; otherwise it begins a new one.
+   */
+  lease(batch: string, options?: { readonly continues: boolean }): Promise<Lease>;
   /** Sends a request, as JSON, to the process that runs a batch. Undefined if no other process does. */
   ask(batch: string, body: string): Promise<number | undefined>;
   /** The unanswered requests to the process that runs a batch, oldest first. */
@@ -311,6 +328,12 @@ export interface Store extends CacheStore {
    * anything is started, it finds what another process left.
    */
   recover(isIdempotent: (functionName: string) => boolean, batch?: string): Promise<Recovery>;
+  /**
+   * The servers that share the store; undefined if it is for one machine.
+   *
+   * @internal
+   */
+  readonly servers?: SharedServers | undefined;
   /** Waits for pending writes, releases its leases, then closes the file. */
   close(): Promise<void>;
 }

@@ -71,7 +71,7 @@ describe('any request at all', () => {
         expect(answer.text.length).toBeLessThan(3000);
         expect(await total()).toBe(before);
       }),
-      { numRuns: amount({ quick: 300, deep: 1500 }) },
+      { numRuns: amount({ quick: 120, deep: 1500 }) },
     );
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { BatchExecutor } from '../../src/batch/executor/batch-executor.ts';
+import { loadStore } from '../../src/store/open/load-store.ts';
 import { ownIdentity } from '../../src/store/process-identity.ts';
-import { openStore } from '../../src/store/sqlite-store.ts';
 import { defineTool } from '../../src/tools/define-tool.ts';
 import { gate } from '../engine/support/gate.ts';
 import { HeldCalls, openRig } from './support/rig.ts';
@@ -301,7 +301,7 @@ describe('cancel', () => {
         { id: 'b', function: 'echo' },
       ],
     });
-    const dead = await openStore(file, { identity: { ...ownIdentity(), start: '1' } });
+    const dead = await loadStore(file, { identity: { ...ownIdentity(), start: '1' } });
     onTestFinished(() => dead.close().catch(() => undefined));
     await dead.lease('default');
     for (const seq of [1, 2]) await dead.started('default', seq, 1);

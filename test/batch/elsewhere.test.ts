@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { BatchAnswer } from '../../src/batch/answer.ts';
 import { BatchExecutor } from '../../src/batch/executor/batch-executor.ts';
@@ -9,7 +8,7 @@ import { StoreWatch } from '../../src/store/store-watch.ts';
 import { defineTool } from '../../src/tools/define-tool.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { temporaryFolder } from '../store/support/store.ts';
-import { HeldCalls, openRig } from './support/rig.ts';
+import { HeldCalls, newPlace, openRig } from './support/rig.ts';
 
 const WAIT = { timeout: 30_000 };
 
@@ -22,7 +21,7 @@ async function runningElsewhere(
   calls = new HeldCalls(),
   more: readonly Tool[] = [],
 ) {
-  const file = join(temporaryFolder(), 'volley.db');
+  const file = await newPlace(temporaryFolder());
   const here = await openRig([calls.tool('held', { idempotent: true }), ...more], undefined, file);
   const there = await openRig([calls.tool('held', { idempotent: true }), ...more], undefined, file);
   await here.ask('add_batch', { tasks });
@@ -191,7 +190,7 @@ describe('a batch that another process runs', () => {
   });
 
   it('takes in what is added in the last moment before it is given back', async () => {
-    const file = join(temporaryFolder(), 'volley.db');
+    const file = await newPlace(temporaryFolder());
     const { coordinator, store, standing } = await openRig([], undefined, file);
     const there = await openRig([], undefined, file);
     let added: BatchAnswer | undefined;

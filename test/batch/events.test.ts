@@ -127,6 +127,7 @@ describe('who follows an executor', () => {
     await expect.poll(() => told).toContain('a progress 1');
     await rig.ask('cancel', { ids: ['a'] });
     expect((await rig.executor.view())?.running).toEqual([]);
+    await expect.poll(() => told).toContain('batch-ended');
     await new Promise((resolve) => setTimeout(resolve, 20));
     isOver = true;
     expect(told.slice(told.indexOf('a cancelled 1'))).toEqual(['a cancelled 1', 'batch-ended']);

@@ -5,7 +5,7 @@ import { defineTool } from '../../src/tools/define-tool.ts';
 import { amount } from '../support/depth.ts';
 import { openRig } from './support/rig.ts';
 
-const TASKS = amount({ quick: 20_000, deep: 100_000 });
+const TASKS = amount({ quick: 10_000, deep: 100_000 });
 
 it('a large batch is added at once, run, asked about and exported', {
   timeout: 300_000,

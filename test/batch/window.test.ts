@@ -10,7 +10,7 @@ import type { Tool } from '../../src/tools/tool.ts';
 import { temporaryFolder } from '../store/support/store.ts';
 import { amount } from '../support/depth.ts';
 import { notingTools } from './support/noting-tools.ts';
-import { HeldCalls, openRig } from './support/rig.ts';
+import { HeldCalls, newPlace, openRig } from './support/rig.ts';
 
 const SIZES: RunSizes = { whole: 3, ready: 2, blocked: 2 };
 const FIXTURE = fileURLToPath(new URL('./fixtures/runs-until-killed.ts', import.meta.url));
@@ -63,7 +63,7 @@ function order(id: string): number {
 }
 
 describe('a batch that is larger than its window', () => {
-  it.each(Array.from({ length: amount({ quick: 4, deep: 60 }) }, (_, seed) => seed + 1))(
+  it.each(Array.from({ length: amount({ quick: 2, deep: 60 }) }, (_, seed) => seed + 1))(
     'ends like the same batch submitted whole, with seed %i',
     async (seed) => {
       const fails = (key: string) => order(key) % 6 === 1;
@@ -310,7 +310,7 @@ describe('a batch that is larger than its window', () => {
     timeout: 180_000,
   }, async () => {
     const folder = temporaryFolder();
-    const [file, notes] = [join(folder, 'volley.db'), join(folder, 'notes')];
+    const [file, notes] = [await newPlace(folder), join(folder, 'notes')];
     const noted: string[] = [];
     const tools = notingTools((line) => noted.push(line), false);
     const rig = await openRig(tools, undefined, file, SIZES);

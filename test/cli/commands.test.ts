@@ -410,6 +410,31 @@ describe('plan', () => {
     ]);
   });
 
+  it('plans for workers that are larger than this machine', SLOW, async () => {
+    const large = [task('a', 8), { ...task('b', 4), on: { zone: 'b' } }, task('c', 8, ['a'])];
+    const folder = folderWith({
+      'work.json': JSON.stringify(large),
+      'workers.txt': '2x cpu=8\ncpu=4,zone=b\n',
+    });
+    const argv = ['plan', 'work.json', '--assume', '2s', '--workers', join(folder, 'workers.txt')];
+    const said = await say(folder, [...argv, '--json']);
+    expect(JSON.parse(said.stdout)).toMatchObject({
+      expected_ms: 4000,
+      order: [
+        { id: 'a', worker: 'w1' },
+        { id: 'b', worker: 'w3' },
+        { id: 'c', worker: 'w1' },
+      ],
+      gains: expect.arrayContaining([expect.objectContaining({ kind: 'worker', name: 'w3', gain_ms: 0 })]),
+    });
+    const text = await say(folder, argv);
+    const chart = text.stdout.split('\n').slice(5, 10);
+    expect(chart.map((line) => line.trim().split(' ')[0])).toEqual(['w1', 'a', 'c', 'w3', 'b']);
+    const refused = await say(folder, [...argv.slice(0, -1), 'cpu=8']);
+    expect(refused.status).toBe(2);
+    expect(refused.stderr).toContain('Task b fits on none of the workers');
+  });
+
   it('gives the same as data, and stores nothing', SLOW, async () => {
     const folder = folderWith(files);
     const said = await say(folder, [

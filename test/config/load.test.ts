@@ -176,6 +176,8 @@ describe('what is loaded', () => {
         prefix: 'nightly',
         artifacts: join(folder, 'data/shared'),
         placement: 'pack',
+        agents: 3,
+        repositories: [join(folder, 'data')],
       },
       server: {
         host: '::1',
@@ -237,6 +239,7 @@ describe('what is loaded', () => {
         },
       },
       tasks: {
+        workers: true,
         agent: 'codex',
         maxConcurrent: 2,
         worktrees: true,
@@ -306,6 +309,7 @@ describe('what is loaded', () => {
 
 const EVERYTHING = `
 [tasks]
+workers = true
 agent = "codex"
 max_concurrent = 2
 worktrees = true
@@ -393,6 +397,8 @@ url = "rediss://user@queue.example"
 prefix = "nightly"
 artifacts = "data/shared"
 placement = "pack"
+agents = 3
+repositories = ["data"]
 
 [store]
 file = "data/batches.db"

@@ -96,7 +96,7 @@ describe('a folder that is not trusted', () => {
     expect((await loadStorePlace({ cwd: folder, env })).file).toBe(join(dirname(folder), 'elsewhere.db'));
   });
 
-  it('holds wholly for whoever vouches for it', async () => {
+  it('holds fully for a user who vouches for it', async () => {
     const folder = folderWith({ 'volley.toml': MODULES });
     const { config } = await loadConfig({ cwd: folder, env: {}, trusted: true });
     expect(config.tools.modules).toEqual(['./tools/*.mjs']);

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { openStore } from '../../src/store/sqlite-store.ts';
+import { say } from '../cli/support/program.ts';
 import { trustFolder } from '../support/trust.ts';
 import { git, repository } from '../tasks/workspace/support.ts';
 import { endOf, runBuilt, startBuilt } from './support/built-volley.ts';
@@ -105,7 +106,7 @@ test('200 files get valid answers despite invalid ones, rate limits and a kill, 
   expect(valid.length).toBeLessThanOrEqual(FILES + 6);
   expect(asked().filter(({ what }) => what === 'limited')).toHaveLength(FILES / 20);
 
-  await runBuilt(folder, ['export', '--batch', 'review', '--output-file', 'answers.csv']);
+  await say(folder, ['export', '--batch', 'review', '--output-file', 'answers.csv']);
   const [head, ...rows] = readFileSync(join(folder, 'answers.csv'), 'utf8').trim().split('\r\n');
   expect(head).toMatch(/,answer\.file,answer\.risk,result$/);
   expect(rows).toHaveLength(FILES);

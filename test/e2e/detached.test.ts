@@ -1,6 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { say } from '../cli/support/program.ts';
 import { trustFolder } from '../support/trust.ts';
 import { runBuilt, startBuilt } from './support/built-volley.ts';
 import { project } from './support/project.ts';
@@ -39,11 +40,11 @@ async function until(isSo: () => boolean): Promise<void> {
 describe('start --detach', () => {
   it('answers when the batch runs, so that watch and wait find it running', SLOW, async () => {
     const folder = project(files);
-    await runBuilt(folder, ['add-batch', 'work.json', '--batch', 'work']);
+    await say(folder, ['add-batch', 'work.json', '--batch', 'work']);
     const started = await runBuilt(folder, ['start', '--detach', '--json']);
     const { pid, batch } = JSON.parse(started.stdout);
     expect({ status: started.status, batch }).toEqual({ status: 0, batch: 'work' });
-    const status = JSON.parse((await runBuilt(folder, ['status', '--json'])).stdout);
+    const status = JSON.parse((await say(folder, ['status', '--json'])).stdout);
     expect(status.data).toMatchObject({ state: 'elsewhere', holder: { pid } });
 
     const again = await runBuilt(folder, ['start', '--detach']);
@@ -59,8 +60,8 @@ describe('start --detach', () => {
 
   it('says at once if there is no such batch', SLOW, async () => {
     const folder = project(files);
-    await runBuilt(folder, ['add-batch', 'work.json', '--batch', 'work']);
-    const said = await runBuilt(folder, ['start', '--batch', 'werk', '--detach']);
+    await say(folder, ['add-batch', 'work.json', '--batch', 'work']);
+    const said = await say(folder, ['start', '--batch', 'werk', '--detach']);
     expect(said).toMatchObject({ status: 2, stdout: '' });
     expect(said.stderr).toContain('Did you mean "work"?');
   });
@@ -96,7 +97,7 @@ describe('a run that nobody watches any more', () => {
     await until(() => said.includes('Finishing running tasks, then stopping'));
     writeFileSync(join(folder, 'a'), '');
     expect(await ended).toBe(130);
-    const { data } = JSON.parse((await runBuilt(folder, ['status', '--json'])).stdout);
+    const { data } = JSON.parse((await say(folder, ['status', '--json'])).stdout);
     expect(data.counts).toMatchObject({ completed: 1, open: 1, running: 0, failed: 0 });
   });
 });

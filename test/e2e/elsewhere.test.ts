@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { say } from '../cli/support/program.ts';
 import { trustFolder } from '../support/trust.ts';
 import { runBuilt, startBuilt } from './support/built-volley.ts';
 import { project } from './support/project.ts';
@@ -55,19 +56,19 @@ describe('a batch that runs in another process', () => {
       ...['--function', 'held', '--params', '{"key":"d"}'],
     ]);
     expect(added).toMatchObject({ status: 0, stdout: expect.stringContaining('will run them too') });
-    const cancelled = await runBuilt(folder, ['cancel', 'a', '--batch', 'work']);
+    const cancelled = await say(folder, ['cancel', 'a', '--batch', 'work']);
     expect(cancelled).toMatchObject({ status: 0, stdout: expect.stringContaining('Cancelled 1 task') });
     // The place of the one that was cancelled goes to the more urgent one that was added.
     await until(() => started('d'));
     expect(started('c')).toBe(false);
 
-    const stopped = await runBuilt(folder, ['stop', '--batch', 'work']);
+    const stopped = await say(folder, ['stop', '--batch', 'work']);
     expect(stopped).toMatchObject({ status: 0 });
     expect(stopped.stdout).toContain(`is stopping in process ${runner.pid} on `);
     expect(stopped.stdout).toContain('2 running tasks may finish');
     for (const key of ['b', 'd']) writeFileSync(join(folder, key), '');
     expect(await ended).toBe(1);
-    const { stdout } = await runBuilt(folder, ['status', '--batch', 'work', '--json']);
+    const { stdout } = await say(folder, ['status', '--batch', 'work', '--json']);
     expect(JSON.parse(stdout)).toMatchObject({
       data: { state: 'idle', counts: { completed: 2, cancelled: 1, open: 1 } },
     });

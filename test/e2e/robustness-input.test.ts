@@ -57,7 +57,7 @@ const TABLE: readonly (readonly [string, readonly string[], string | Uint8Array,
 ];
 
 /** What depends on how the program reads: these start it; the others are typed in this process. */
-const PIPED = new Set(['nothing', 'broken JSON', 'broken text', 'more than 10 MB']);
+const PIPED = new Set(['nothing', 'broken text', 'more than 10 MB']);
 
 describe('the program', () => {
   it('answers whatever is wrong in a few lines, with status 2, and adds nothing', SLOW, async () => {
@@ -84,16 +84,16 @@ describe('the program', () => {
       expect(stderr).not.toContain('\u001b');
       expect(stderr.length).toBeLessThan(2500);
     }
-    expect((await runBuilt(folder, ['list', '--json'])).stdout).toContain('"batches":[]');
+    expect((await say(folder, ['list', '--json'])).stdout).toContain('"batches":[]');
     expect(readdirSync(folder)).toEqual([]);
   });
 
   it('takes very many tasks at once, and refuses more than 100,000', SLOW, async () => {
     const folder = project({});
-    const count = amount({ quick: 20_000, deep: 100_000 });
+    const count = amount({ quick: 5_000, deep: 100_000 });
     const add = (length: number) => {
       const tasks = Array.from({ length }, () => ({ function: 'list_directory' }));
-      return runBuilt(folder, ['add-batch', '-'], { input: JSON.stringify(tasks) });
+      return say(folder, ['add-batch', '-'], JSON.stringify(tasks));
     };
     expect(await add(count)).toMatchObject({
       status: 0,
@@ -103,7 +103,7 @@ describe('the program', () => {
     expect(refused).toMatchObject({ status: 2, stdout: '' });
     expect(refused.stderr).toContain('100000');
     expect(refused.stderr.length).toBeLessThan(500);
-    expect((await runBuilt(folder, ['status'])).stdout).toContain(`${count} open`);
+    expect((await say(folder, ['status'])).stdout).toContain(`${count} open`);
   });
 
   it('keeps odd names and large params as they are', SLOW, async () => {
@@ -122,7 +122,7 @@ describe('the program', () => {
     });
     expect(await runBuilt(folder, ['run', 'work.json'])).toMatchObject({ status: 0 });
     const resultOf = async (id: string) =>
-      JSON.parse((await runBuilt(folder, ['results', '--batch', odd, '--id', id, '--json'])).stdout).data;
+      JSON.parse((await say(folder, ['results', '--batch', odd, '--id', id, '--json'])).stdout).data;
     expect(await resultOf(odd)).toMatchObject({ name: odd, status: 'completed', result: { [odd]: odd } });
     const { result_bytes, part } = await resultOf('large');
     expect(result_bytes).toBe(Buffer.byteLength(JSON.stringify({ content })));

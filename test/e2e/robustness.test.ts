@@ -99,7 +99,7 @@ describe('a full disk', () => {
       expect(second).not.toMatch(/error/);
       expect(ended.stdout).toContain('all 60 tasks completed');
       expect(ended.stdout).toMatch(/status 0\n$/);
-      // What was safe before it was full did not run again.
+      // What was safe before it was full did not run again: only what ran.
       const starts = startsIn(folder);
       expect(starts.length).toBeGreaterThan(60);
       expect(starts.length).toBeLessThanOrEqual(64);
@@ -192,7 +192,7 @@ describe('a store that cannot be read', () => {
 describe('processes on one store', () => {
   it('that want the same batch at the same moment run it once', SLOW, async () => {
     const folder = project({ ...files, 'work.json': tasks(40, { ms: 100 }) });
-    const ends = await Promise.all(Array.from({ length: 4 }, () => runBuilt(folder, ['run', 'work.json'])));
+    const ends = await Promise.all(Array.from({ length: 3 }, () => runBuilt(folder, ['run', 'work.json'])));
     expect(ends.filter(({ stdout }) => stdout.includes('all 40 tasks completed')).length).toBeGreaterThan(0);
     for (const ended of ends) {
       if (ended.status === 0) continue;
@@ -264,8 +264,8 @@ describe('a clock that jumps', () => {
     const running = endOf(startBuilt(folder, ['run', 'work.json'], { env }));
     await expect.poll(() => startsIn(folder), { timeout: 60_000 }).toContain('start after');
     const [second, recovery] = await Promise.all([
-      runBuilt(folder, ['start', '--batch', 'work']),
-      runBuilt(folder, ['recover']),
+      say(folder, ['start', '--batch', 'work']),
+      say(folder, ['recover']),
     ]);
     expectClear(second!, 2, 'is being run by process');
     expect(recovery!.stdout).toContain('Nothing to recover');

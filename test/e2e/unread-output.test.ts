@@ -1,6 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { say } from '../cli/support/program.ts';
 import { trustFolder } from '../support/trust.ts';
 import { type Ended, endOf, runBuilt, startBuilt } from './support/built-volley.ts';
 import { project } from './support/project.ts';
@@ -41,7 +42,7 @@ describe('a reader that goes away', () => {
       ].map((args) => unread(folder, ...args)),
     );
     expect(ends.map(({ status }) => status)).toEqual([0, 1, 2]);
-    const { batches } = JSON.parse((await runBuilt(folder, ['list', '--json'])).stdout).data;
+    const { batches } = JSON.parse((await say(folder, ['list', '--json'])).stdout).data;
     const byName = Object.fromEntries(batches.map(({ batch, counts }: Batch) => [batch, counts]));
     expect(byName).toMatchObject({ good: { completed: 1 }, bad: { completed: 1, failed: 1 } });
     const shown = [['list'], ['results', '--batch', 'bad', '--json'], ['run', 'good.json', '--dry-run']];
@@ -72,6 +73,6 @@ describe.skipIf(!existsSync('/dev/full'))('output that cannot be written', () =>
       expect(stderr).toMatch(/^error: Cannot write to standard output: ENOSPC.*$/m);
       expect(stderr).not.toMatch(/^\s+at /m);
     }
-    expect((await runBuilt(folder, ['list'])).stdout).toContain('1 completed');
+    expect((await say(folder, ['list'])).stdout).toContain('1 completed');
   });
 });

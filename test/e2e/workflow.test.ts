@@ -51,7 +51,7 @@ async function untilLines(folder: string, start: string, count: number): Promise
 describe('the command line', () => {
   it('takes tasks in, runs them, shows them, exports them and forgets them', SLOW, async () => {
     const folder = project(files);
-    const add = (...args: string[]) => runBuilt(folder, ['add', '--function', 'note', ...args]);
+    const add = (...args: string[]) => say(folder, ['add', '--function', 'note', ...args]);
     expect(await add('--name', 'first', '--params', '{"text":"a"}', '--priority', 'high')).toMatchObject({
       status: 0,
     });
@@ -78,13 +78,11 @@ describe('the command line', () => {
     const results = await say(folder, ['results', '--format', 'summary']);
     expect(results.stdout).toContain('could not note d');
     expect((await say(folder, ['results', '--id', 'c'])).stdout).toContain('{"text":"after b"}');
-    expect(
-      await runBuilt(folder, ['export', '--format', 'csv', '--output-file', 'results.csv']),
-    ).toMatchObject({
+    expect(await say(folder, ['export', '--format', 'csv', '--output-file', 'results.csv'])).toMatchObject({
       status: 0,
     });
     expect(readFileSync(join(folder, 'results.csv'), 'utf8').split('\r\n')).toHaveLength(7);
-    expect(await runBuilt(folder, ['clear'])).toMatchObject({ status: 0 });
+    expect(await say(folder, ['clear'])).toMatchObject({ status: 0 });
     expect((await say(folder, ['list'])).stdout).not.toContain('"default"');
   });
 
@@ -118,7 +116,7 @@ describe('the command line', () => {
     SLOW,
     async () => {
       const folder = project(files);
-      await runBuilt(folder, [
+      await say(folder, [
         'add',
         '--id',
         'pay',

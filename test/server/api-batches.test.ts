@@ -236,7 +236,7 @@ test('a task that is not there is answered with the one that was meant', async (
     });
 });
 
-test('statistics and metrics tell of the engine', async () => {
+test('statistics and metrics describe the engine', async () => {
   const { json, fetch, executor } = await serve();
   await json('POST', '/v1/batches', { tasks: tasks(3), start: {} });
   await executor.handle({ action: 'wait' });

@@ -73,7 +73,7 @@ test('a refusal of the tool is no answer to keep, though its status is that of s
   await expect.poll(async () => (await store.batch('work'))!.counts.completed).toBe(1);
 });
 
-test('whoever lost the connection gets what was asked for with the same key, not that it was cancelled', async () => {
+test('a client that lost the connection gets its result with the same key, not a cancellation', async () => {
   const held = new HeldCalls();
   const { json } = await serve({ tools: [held.tool()] });
   const body = { calls: [{ name: 'held', arguments: { key: 'x' } }] };

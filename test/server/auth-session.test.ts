@@ -114,7 +114,7 @@ test('a cookie counts for nothing in a request that another page may have caused
   }
 });
 
-test('sessions last as long as they shall, over a restart of the server on its port too', async () => {
+test('sessions last as long as configured, also across a restart of the server on its port', async () => {
   const port = await freePort();
   const served = await serve({ server: { sessionMs: 60_000, port } });
   const { cookie } = await signIn(served);

@@ -29,7 +29,7 @@ async function textOf(response: Response): Promise<string> {
   return await response.text();
 }
 
-test('a server that stops lets what runs finish, takes no more work, and ends streams with a word', async () => {
+test('a stopping server lets running tasks finish, takes no more work, and ends streams with a message', async () => {
   const held = new HeldCalls();
   const served = await serve({ tools: [held.tool()] });
   await served.json('POST', '/v1/batches', {

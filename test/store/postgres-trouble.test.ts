@@ -34,8 +34,13 @@ async function sql(text: string, address = server.address): Promise<Record<strin
 const schemaOf = (address: string) => new URL(address).searchParams.get('schema')!;
 
 /** A way to the server that is cut right after a commit has passed it: before the answer comes back. */
-async function cutAtCommit(): Promise<{ address: string; cutNext(): void; cuts(): number }> {
-  let [isArmed, count] = [false, 0];
+async function cutAtCommit(): Promise<{
+  address: string;
+  /** Before the next commit is answered, or as soon as it was sent. */
+  cutNext(when?: 'answered' | 'sent'): void;
+  cuts(): number;
+}> {
+  let [isArmed, isAtOnce, count] = [false, false, 0];
   const sockets = new Set<Socket>();
   const proxy = createServer((near) => {
     const far = new (near.constructor as typeof Socket)();
@@ -53,6 +58,10 @@ async function cutAtCommit(): Promise<{ address: string; cutNext(): void; cuts()
       if (!isArmed || !isSent) return;
       isArmed = false;
       count++;
+      if (isAtOnce) {
+        near.destroy();
+        return;
+      }
       far.removeAllListeners('data');
       far.once('data', () => near.destroy());
     });
@@ -73,8 +82,9 @@ async function cutAtCommit(): Promise<{ address: string; cutNext(): void; cuts()
   const { port } = proxy.address() as { port: number };
   return {
     address: `postgres://${server.user}@127.0.0.1:${port}/postgres`,
-    cutNext: () => {
+    cutNext: (when = 'answered') => {
       isArmed = true;
+      isAtOnce = when === 'sent';
     },
     cuts: () => count,
   };
@@ -115,6 +125,31 @@ describe('a PostgreSQL server', () => {
     }
     expect(way.cuts()).toBe(5);
     expect(await counts(store, 'b')).toEqual({ open: 6 });
+  });
+
+  it('that is still at work when the connection is lost is waited for, and nothing is written twice', async () => {
+    const way = await cutAtCommit();
+    const schema = schemaOf(newSchema(server.address));
+    const store = await opened(`${way.address}?schema=${schema}`);
+    await store.addTasks('b', tasks(1));
+    await store.started('b', 1, 1);
+    const client = new pg.Client({ connectionString: server.address });
+    await client.connect();
+    onTestFinished(() => client.end());
+    await client.query('BEGIN');
+    await client.query(`SELECT 1 FROM ${schema}.states FOR UPDATE`);
+    way.cutNext('sent');
+    // The server waits for the row, with the commit in its queue.
+    const ending = store.ended('b', 1, done(), 2);
+    await expect
+      .poll(() =>
+        sql(`SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'SELECT last%'`),
+      )
+      .toHaveLength(1);
+    await client.query('COMMIT');
+    // Repeated, it would be refused: the task has ended.
+    await ending;
+    expect([way.cuts(), await counts(store, 'b')]).toEqual([1, { completed: 1 }]);
   });
 
   it('that is gone is reported when nothing has helped, without its password', async () => {
@@ -186,6 +221,35 @@ describe('a process that stops in the middle of a transaction', () => {
     await stuck.query('BEGIN');
     await stuck.query(`SELECT * FROM ${schemaOf(address)}.batches FOR UPDATE`);
     await store.started('b', 1, 1);
+    expect(await statuses(store, 'b')).toEqual({ t1: 'running' });
+  });
+
+  it('with synchronous_commit = off may forget in a crash that a task has started', async () => {
+    // This is why the documentation warns: whoever continues the batch would start it again.
+    const careless = await startPostgres({ synchronous_commit: 'off', wal_writer_delay: '10s' });
+    onTestFinished(() => careless.remove());
+    const store = await opened(newSchema(careless.address));
+    await store.addTasks('b', tasks(1));
+    await sql('CHECKPOINT', careless.address);
+    await store.started('b', 1, 1);
+    await careless.kill();
+    await careless.start();
+    expect(await statuses(store, 'b')).toEqual({ t1: 'open' });
+  });
+});
+
+describe('a holder whose lease has ended without its knowing', () => {
+  it('does not begin what it has just recorded as started', async () => {
+    const leaseMs = 200;
+    const store = await openPostgresStore(newSchema(server.address), { leaseMs, heartbeatMs: 3_600_000 });
+    onTestFinished(() => store.close());
+    await store.addTasks('b', tasks(1));
+    const { lost } = await store.lease('b');
+    const leasedAt = performance.now();
+    await expect.poll(() => performance.now() - leasedAt).toBeGreaterThan(leaseMs);
+    await expect(store.started('b', 1, 1)).rejects.toMatchObject({ code: 'BATCH_HELD' });
+    expect(lost.aborted).toBe(true);
+    // So the next holder knows that it may have begun.
     expect(await statuses(store, 'b')).toEqual({ t1: 'running' });
   });
 });

@@ -40,6 +40,8 @@ export const stopAction = defineAction({
     if (run === undefined) {
       const holder = context.runs.otherHolder(record);
       if (holder !== undefined) return stopElsewhere(context, batch, holder, !graceful);
+      // Its process has died, and nobody has continued it yet.
+      await context.store.servers?.leaveAlone(batch);
       return endText(record, context.runs.problemOf(batch));
     }
     run.stop({ now: !graceful });

@@ -58,7 +58,7 @@ async function ended({ runs, store }: BatchContext, batch: string, signal: Abort
   while (!signal.aborted) {
     const run = runs.current(batch);
     if (run !== undefined) await Promise.race([run.done, gaveUp]);
-    else if (!isHeld(await store.batch(batch))) return;
+    else if (!isHeld(await store.batch(batch)) && !(await store.servers?.willContinue(batch))) return;
     else await sleep(POLL_MS, undefined, { signal }).catch(() => {});
   }
 }

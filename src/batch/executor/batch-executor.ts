@@ -9,7 +9,7 @@ import { ACTIONS, type ActionName } from '../actions/all.ts';
 import type { Action } from '../actions/define-action.ts';
 import { readRequest, requestedAction } from '../actions/request.ts';
 import type { BatchAnswer } from '../answer.ts';
-import type { BatchContext } from '../context.ts';
+import type { BatchContext, OtherServers } from '../context.ts';
 import type { LargeCheck } from '../forecast/large-check.ts';
 import type { RunnableBatch, RunnableOptions } from '../forecast/runnable.ts';
 import type { RunSizes } from '../run/batch-run.ts';
@@ -116,6 +116,48 @@ export class BatchExecutor implements AsyncDisposable {
     }
   }
 
+  /**
+   * Continues a batch whose process has died, with the options of its start. `wait`: answers when it has ended.
+   *
+   * @internal
+   */
+  async takeOver(batch: string, wait: boolean): Promise<BatchAnswer> {
+    const action = 'start';
+    try {
+      const { continueBatch } = await import('../actions/start.ts');
+      return { ok: true, action, ...(await continueBatch(this.context, batch, wait)) };
+    } catch (error) {
+      return this.refusal(action, error);
+    }
+  }
+
+  /**
+   * Passes starts on to other servers.
+   *
+   * @internal
+   */
+  useServers(servers: OtherServers): void {
+    this.context.servers = servers;
+  }
+
+  /**
+   * Other servers continue what this one does not finish from now on.
+   *
+   * @internal
+   */
+  handOver(): void {
+    this.context.runs.handOver();
+  }
+
+  /**
+   * Ends all runs at once: other servers continue them.
+   *
+   * @internal
+   */
+  abandonAll(reason: VolleyError): Promise<void> {
+    return this.context.runs.abandonAll(reason);
+  }
+
   /** Answers `status` without loading its schema. It is the most frequent request of commands. */
   async status(batch: string, detailed: boolean): Promise<BatchAnswer> {
     const action = 'status';
@@ -151,9 +193,12 @@ export class BatchExecutor implements AsyncDisposable {
 
   /**
    * Returns the throughput, the predicted time left and the quotas that are used up, or undefined if the batch is not
-   * running. Asks the process that runs the batch, and throws if that does not answer.
+   * running. Asks the process that runs the batch, and throws if that does not answer within `waitMs`.
    */
-  async speed(batch: string): Promise<Pick<BatchView, 'ratePerSecond' | 'timeLeft' | 'pauses'> | undefined> {
+  async speed(
+    batch: string,
+    waitMs?: number,
+  ): Promise<Pick<BatchView, 'ratePerSecond' | 'timeLeft' | 'pauses'> | undefined> {
     const { store, runs } = this.context;
     const run = runs.current(batch);
     if (run !== undefined) return run.speed();
@@ -161,7 +206,7 @@ export class BatchExecutor implements AsyncDisposable {
     const holder = record && runs.otherHolder(record);
     if (holder === undefined) return undefined;
     const { askSpeed } = await import('../run/holder-requests.ts');
-    return askSpeed(this.context, batch, holder);
+    return askSpeed(this.context, batch, holder, waitMs);
   }
 
   /** Returns snapshots of the batches created before the one with this number, newest first. */

@@ -61,6 +61,8 @@ export interface RunSetup {
   /** Records the end and releases the lease. Returns false and does neither if open tasks are still to run. */
   readonly end: (leavesOpen: boolean) => Promise<boolean>;
   readonly options: RunOptions;
+  /** Whether no other server can go on with it. */
+  readonly staysHere: boolean;
   /** What earlier runs have spent. */
   readonly spent?: StoredSpending | undefined;
   readonly events: BatchEvents;
@@ -101,6 +103,10 @@ export class BatchRun implements TaskRunParts, GroupHost {
   /** Why the run ended early, if it did. */
   problem: unknown;
   isStopping = false;
+  /** Whether somebody has stopped it, or it has stopped itself, so that the rest is to stay open. */
+  wasStopped = false;
+  /** Whether it ended because it could not go on, and another process may. */
+  isAbandoned = false;
   /** Why it stopped by itself and left tasks open, if it did. */
   stopReason: string | undefined;
   /** Whether no more tasks can join. */
@@ -149,7 +155,7 @@ export class BatchRun implements TaskRunParts, GroupHost {
     this.monitor = new RunMonitor(this.batch, events);
     this.meter = new SpendingMeter(options.budget, setup.spent);
     this.stopReason = this.meter.exhausted;
-    this.isStopping = this.stopReason !== undefined;
+    this.isStopping = this.wasStopped = this.stopReason !== undefined;
     const { redactor, logLimits } = setup.coordinator;
     this.output = new RunOutput(store, this.batch, redactor, logLimits);
     const mode = options.force ? 'force' : 'use';
@@ -187,8 +193,21 @@ export class BatchRun implements TaskRunParts, GroupHost {
     return this.setup.coordinator;
   }
 
-  /** Starts no more tasks. Running tasks finish, or are cancelled with `now`. The rest stays open. */
-  stop({ now }: { readonly now: boolean }): void {
+  get staysHere(): boolean {
+    return this.setup.staysHere;
+  }
+
+  /** Releases the batch before the run has ended. */
+  release(): Promise<void> {
+    return this.setup.lease.release();
+  }
+
+  /**
+   * Starts no more tasks. Running tasks finish, or are cancelled with `now`. The rest stays open, for another process to go
+   * on with it if this one only `closes`.
+   */
+  stop({ now, closes = false }: { readonly now: boolean; readonly closes?: boolean }): void {
+    if (!closes) this.wasStopped = true;
     this.isStopping = true;
     this.sweep();
     for (const { group } of this.tasks.values()) group?.leave();
@@ -368,8 +387,9 @@ export class BatchRun implements TaskRunParts, GroupHost {
 
   private readonly onLost = (): void => this.abandon(this.setup.lease.lost.reason);
 
-  /** Ends the run because the store can no longer be written. */
-  private abandon(error: unknown): void {
+  /** Ends the run because the store can no longer be written, or because another process is to go on. */
+  abandon(error: unknown): void {
+    this.isAbandoned = true;
     this.problem ??= error;
     this.journal.close(error);
     this.group?.cancel('the batch was abandoned');

@@ -70,8 +70,9 @@ export async function askSpeed(
   { store }: { readonly store: Store },
   batch: string,
   holder: LeaseHolder,
+  waitMs?: number,
 ): Promise<Speed | undefined> {
-  const speed = (await answerFrom(store, batch, holder, { action: 'speed' }))?.speed;
+  const speed = (await answerFrom(store, batch, holder, { action: 'speed' }, waitMs))?.speed;
   // A process of an older version says nothing of pauses.
   return speed && { ...speed, pauses: speed.pauses ?? [] };
 }

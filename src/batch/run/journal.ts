@@ -3,6 +3,13 @@ import type { Spending } from '../../runners/runner.ts';
 import type { Completion, FailedAttempt, StoredBlob, StoredUsage, TaskEnd } from '../../store/records.ts';
 import type { Store, Unsuccessful } from '../../store/store.ts';
 
+/**
+ * How many results, and how many characters of them, may wait for their write while other tasks take their place. After a
+ * crash their tasks run again.
+ */
+const MAX_WAITING = 2000;
+const MAX_WAITING_CHARACTERS = 16 * 2 ** 20;
+
 /** The tasks that complete in one turn of the event loop share one write and one promise. */
 interface Completions {
   readonly tasks: Completion[];
@@ -20,6 +27,9 @@ export class RunJournal {
   private readonly starts = new Map<number, number>();
   /** Of this turn of the event loop. */
   private completions: Completions | undefined;
+  /** The results that are being written. */
+  private waiting = 0;
+  private waitingCharacters = 0;
 
   constructor(
     private readonly store: Store,
@@ -30,6 +40,15 @@ export class RunJournal {
   /** Whether writing has failed or was closed. */
   get isClosed(): boolean {
     return this.hasFailed;
+  }
+
+  /** Whether another task may start while a result of this length waits for its write. Writes to a local file are quick. */
+  mayWait(length: number): boolean {
+    return (
+      this.store.isRemote === true &&
+      this.waiting < MAX_WAITING &&
+      this.waitingCharacters + length <= MAX_WAITING_CHARACTERS
+    );
   }
 
   started(seq: number): Promise<void> {
@@ -64,6 +83,8 @@ export class RunJournal {
       const tasks: Completion[] = [];
       this.completions = { tasks, written: this.writeCompleted(tasks) };
     }
+    this.waiting++;
+    this.waitingCharacters += result?.length ?? 0;
     this.completions.tasks.push({
       seq,
       result,
@@ -136,6 +157,9 @@ export class RunJournal {
     } catch {
       // One of them caused the error. The others are stored one by one.
       await Promise.all(tasks.map((task) => this.write(() => this.store.completed(this.batch, [task]))));
+    } finally {
+      this.waiting -= tasks.length;
+      for (const { result } of tasks) this.waitingCharacters -= result?.length ?? 0;
     }
   }
 
@@ -162,5 +186,7 @@ export class RunJournal {
       }
       throw error;
     }
+    // What was written is true, but what it allows must not begin any more: another process may go on with the batch.
+    if (this.hasFailed) throw this.failure;
   }
 }

@@ -23,6 +23,8 @@ export class BatchRuns {
   /** Why the last run of a batch ended early. */
   private readonly problems = new Map<string, unknown>();
   private isClosed = false;
+  /** Whether other servers continue what this one does not finish. */
+  private handsOver = false;
 
   constructor(
     private readonly coordinator: () => Promise<ParallelToolCoordinator>,
@@ -57,10 +59,37 @@ export class BatchRuns {
     return this.problems.get(batch);
   }
 
-  /** Acquires the lease, recovers the tasks of a dead process, and submits all open tasks. */
-  async start(batch: string, options: RunOptions): Promise<{ run: BatchRun; recovery: Recovery }> {
+  /**
+   * Acquires the lease, recovers the tasks of a dead process, and submits all open tasks. A run that `staysHere` is not
+   * abandoned to other servers.
+   */
+  async start(
+    batch: string,
+    options: RunOptions,
+    staysHere = true,
+  ): Promise<{ run: BatchRun; recovery: Recovery }> {
     if (this.isClosed) throw closedError();
-    return this.alone(batch, (settle) => this.startNow(batch, options, settle));
+    return this.alone(batch, (settle) => this.startNow(batch, options, settle, staysHere));
+  }
+
+  /** Goes on with a batch whose process has died, with the options of its start. */
+  async takeOver(batch: string): Promise<{ run: BatchRun; recovery: Recovery }> {
+    if (this.isClosed) throw closedError();
+    return this.alone(batch, (settle) => this.startNow(batch, undefined, settle, false));
+  }
+
+  /** Other servers continue what this one does not finish from now on. */
+  handOver(): void {
+    this.handsOver = true;
+  }
+
+  /**
+   * Ends runs at once that other servers can go on with, and releases their batches. Nothing that they do counts any more.
+   */
+  async abandonAll(reason: VolleyError): Promise<void> {
+    const runs = [...this.runs.values()].filter(({ staysHere, isAbandoned }) => !staysHere && !isAbandoned);
+    for (const run of runs) run.abandon(reason);
+    await Promise.all(runs.map((run) => run.release().catch(() => {})));
   }
 
   /** Changes a batch that this executor does not run, after recovering the tasks of a dead process. */
@@ -82,9 +111,9 @@ export class BatchRuns {
   async close(graceMs?: number): Promise<void> {
     this.isClosed = true;
     const runs = [...this.runs.values()];
-    for (const run of runs) run.stop({ now: false });
+    for (const run of runs) run.stop({ now: false, closes: true });
     const endNow = () => {
-      for (const run of runs) run.stop({ now: true });
+      for (const run of runs) run.stop({ now: true, closes: true });
     };
     const timer = graceMs === undefined ? undefined : setTimeout(endNow, graceMs);
     await Promise.all(runs.map(({ done }) => done));
@@ -139,17 +168,26 @@ export class BatchRuns {
     this.unreleased.delete(lease.batch);
   }
 
-  private async end(lease: Lease, leavesOpen: boolean): Promise<boolean> {
+  private async end(run: BatchRun, lease: Lease, leavesOpen: boolean): Promise<boolean> {
     this.unreleased.set(lease.batch, lease);
-    const isOver = await lease.end(Date.now(), leavesOpen);
+    let isOver = true;
+    if (leavesOpen && this.isContinued(run)) await lease.release();
+    else isOver = await lease.end(Date.now(), leavesOpen);
     this.unreleased.delete(lease.batch);
     return isOver;
   }
 
+  /** Whether another server is to go on with what a run leaves open, because nobody has stopped it. */
+  private isContinued({ isAbandoned, wasStopped }: BatchRun): boolean {
+    return this.store.servers !== undefined && (isAbandoned || (this.handsOver && !wasStopped));
+  }
+
+  /** Without options it continues the run of a process that died. */
   private async startNow(
     batch: string,
-    options: RunOptions,
+    given: RunOptions | undefined,
     settle: () => void,
+    staysHere: boolean,
   ): Promise<{ run: BatchRun; recovery: Recovery }> {
     const { store, events } = this;
     // Loaded only here: programs that only read batches do not need it.
@@ -158,25 +196,29 @@ export class BatchRuns {
       import('./batch-run.ts'),
       import('./holder-requests.ts'),
     ]);
-    const lease = await store.lease(batch);
+    const lease = await store.lease(batch, { continues: given === undefined });
     let recovery: Recovery;
     let spent: StoredSpending | undefined;
+    let options: RunOptions;
     try {
       recovery = await store.recover(await this.isIdempotent(batch), batch);
-      spent = (await store.batch(batch))?.spending;
-      await store.batchStarted(batch, JSON.stringify(options), Date.now());
+      const record = await store.batch(batch);
+      spent = record?.spending;
+      options = given ?? optionsOf(record, Date.now());
+      if (given !== undefined) await store.batchStarted(batch, JSON.stringify(options), Date.now());
       if (this.isClosed) throw closedError();
     } catch (error) {
       await this.release(lease).catch(() => {});
       throw error;
     }
     this.problems.delete(batch);
-    const run = new BatchRun({
+    const run: BatchRun = new BatchRun({
       coordinator,
       store,
       lease,
-      end: (leavesOpen) => this.end(lease, leavesOpen),
+      end: (leavesOpen) => this.end(run, lease, leavesOpen),
       options,
+      staysHere,
       spent,
       events,
       sizes: this.sizes,
@@ -197,6 +239,21 @@ export class BatchRuns {
     if (this.events.hasListeners)
       this.events.publish({ type: 'batch-ended', batch: run.batch, at: Date.now() });
   }
+}
+
+/** The options of the last start. A time limit of the batch counts from there. */
+function optionsOf(record: BatchRecord | undefined, now: number): RunOptions {
+  const { startedAt = now, options } = record ?? {};
+  const stored = JSON.parse(options ?? '{}') as Partial<RunOptions>;
+  const { timeoutMs } = stored;
+  return {
+    maxConcurrency: 'auto',
+    failFast: false,
+    cache: true,
+    force: false,
+    ...stored,
+    timeoutMs: timeoutMs === undefined ? undefined : Math.max(1, timeoutMs - Math.max(0, now - startedAt)),
+  };
 }
 
 function runningError(batch: string): VolleyError {

@@ -32,6 +32,11 @@ export const COMMANDS: readonly CommandEntry[] = [
       load: async () => (await import('./recover.ts')).recoverCommand,
     },
     {
+      name: 'store',
+      summary: 'copy a store: "store copy FROM TO"',
+      load: async () => (await import('./store.ts')).storeCommand,
+    },
+    {
       name: 'plan',
       summary: 'show the planned schedule of a batch, and what limits it',
       onlyShows: true,
@@ -97,6 +102,12 @@ export const COMMANDS: readonly CommandEntry[] = [
       name: 'worker',
       summary: 'run calls for a coordinator on another machine, or drain a worker',
       load: async () => (await import('./worker.ts')).workerCommand,
+    },
+    {
+      name: 'servers',
+      summary: 'list the servers on this store, and which one leads',
+      onlyShows: true,
+      load: async () => (await import('./servers.ts')).serversCommand,
     },
     {
       name: 'workers',

@@ -1,5 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { addBatchAction } from '../../batch/actions/add-batch.ts';
+import { findBatch } from '../../batch/context.ts';
 import { checkInput } from '../../batch/input/check.ts';
+import { VolleyError } from '../../core/errors.ts';
 import { printableLine } from '../../core/printable-text.ts';
 import { listText } from '../../core/words.ts';
 import { batchOfFile, changedIds, collectTasks, newTasks, type RunTasks } from '../input/collect-tasks.ts';
@@ -27,9 +30,14 @@ interface RunOptions extends StartOptions, SourceOptions {
   readonly batch?: string;
   /** The Redis server of a cluster. */
   readonly on?: string;
+  /** The batch to continue. */
+  readonly takeover?: string;
 }
 
 const MAX_NAMED = 5;
+/** Longer than the lease of a process that died. */
+const LEASE_WAIT_MS = 10_000;
+const LEASE_POLL_MS = 200;
 
 export const runBatchCommand = defineCommand<RunOptions>({
   examples: [
@@ -43,9 +51,14 @@ export const runBatchCommand = defineCommand<RunOptions>({
     startOptions(
       sourceOptions(program)
         .option(...FILE_BATCH_OPTION)
-        .option('--on <url>', 'run on the workers of the cluster at this Redis URL'),
+        .option('--on <url>', 'run on the workers of the cluster at this Redis URL')
+        .option(
+          '--takeover <batch>',
+          'continue a batch whose process has died, with the options of its start',
+        ),
     ),
   run: async ([file], options, io) => {
+    if (options.takeover !== undefined) return takeOver(file, options.takeover, options, io);
     const found = await collectTasks({ ...sourceOf(options), file }, io);
     if (found instanceof LargeTaskFile) return runLarge(found, options, io);
     const batch = options.batch ?? found.batch;
@@ -73,6 +86,33 @@ export const runBatchCommand = defineCommand<RunOptions>({
     });
   },
 });
+
+/** Continues a batch, when the lease of the process that ran it has ended. */
+async function takeOver(
+  file: string | undefined,
+  batch: string,
+  options: RunOptions,
+  io: Io,
+): Promise<ExitStatus> {
+  if (file !== undefined || options.batch !== undefined)
+    throw new VolleyError(
+      'INVALID_REQUEST',
+      'Name the batch once: volley run --takeover BATCH takes no file and no --batch.',
+    );
+  return withSession(options, io, async (session) => {
+    await findBatch(session, batch);
+    const until = performance.now() + LEASE_WAIT_MS;
+    // If it is still there then, the answer says who runs it.
+    while ((await session.store.batch(batch))?.holder !== undefined && performance.now() < until)
+      await sleep(LEASE_POLL_MS);
+    return withCluster(session, options.on, io, (joined) => {
+      const { executor } = joined;
+      const handle = (request: { readonly action?: unknown }) =>
+        request.action === 'start' ? executor.takeOver(batch, true) : executor.handle(request);
+      return startBatch({ ...joined, handle }, batch, options, io);
+    });
+  });
+}
 
 /** Runs a file whose tasks are too many to be in memory at once. */
 async function runLarge(file: LargeTaskFile, options: RunOptions, io: Io): Promise<ExitStatus> {

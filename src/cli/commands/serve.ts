@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import { BatchExecutor } from '../../batch/executor/batch-executor.ts';
+import type { ServerGroup, ServerGroupOptions } from '../../batch/servers/server-group.ts';
 import type { ClusterCoordinator } from '../../cluster/coordinator.ts';
 import type { VolleyConfig } from '../../config/config.ts';
 import { loadConfig } from '../../config/load.ts';
@@ -67,12 +68,15 @@ async function serve(config: VolleyConfig, options: CommonOptions, io: Io): Prom
       redact: (text) => coordinator.redactor.text(text),
     });
     let cluster: ClusterCoordinator | undefined;
+    let group: ServerGroup | undefined;
     try {
-      cluster = await joinCluster(config, coordinator, io, (text) => log('info', 'cluster', { text }));
+      const notify = (text: string) => log('info', 'cluster', { text });
+      cluster = await joinCluster(config, coordinator, io, notify, await store.servers?.storeId());
       const { reopened, crashed } = await executor.recover();
       if (reopened.length + crashed.length > 0)
         log('warn', 'recovered', { reopened: reopened.length, crashed: crashed.length });
       const stopped = stopSignals();
+      const joining = store.servers === undefined ? undefined : joinLater(executor);
       const server = await startServer({
         config,
         coordinator,
@@ -82,10 +86,12 @@ async function serve(config: VolleyConfig, options: CommonOptions, io: Io): Prom
         version: packageVersion(),
         ...(cluster !== undefined && { workers: cluster }),
       });
+      group = await joining?.({ store, executor, workers: cluster, address: server.address, log }, server);
       await announce(server, config, options, io);
-      await untilStopped(stopped, server, log);
+      await untilStopped(stopped, server, group, log);
     } finally {
       await executor.close({ graceMs: 0 });
+      await group?.leave();
       await cluster?.close();
       await store.close();
     }
@@ -93,6 +99,26 @@ async function serve(config: VolleyConfig, options: CommonOptions, io: Io): Prom
     await coordinator.close({ cancel: true });
   }
   return EXIT.ok;
+}
+
+/** Requests may come before the server has joined the others. Starts wait for that. */
+function joinLater(executor: BatchExecutor) {
+  let joined!: (group: ServerGroup) => void;
+  const joining = new Promise<ServerGroup>((resolve) => {
+    joined = resolve;
+  });
+  executor.useServers({ start: async (args) => (await joining).start(args) });
+  return async (options: ServerGroupOptions, server: VolleyServer): Promise<ServerGroup> => {
+    const { ServerGroup } = await import('../../batch/servers/server-group.ts');
+    try {
+      const group = await ServerGroup.join(options);
+      joined(group);
+      return group;
+    } catch (error) {
+      await server.close({ graceMs: 0 });
+      throw error;
+    }
+  };
 }
 
 async function announce(
@@ -149,10 +175,16 @@ function stopSignals(): StopSignals {
 }
 
 /** The first signal drains the server; the second cancels running tasks. */
-function untilStopped(signals: StopSignals, server: VolleyServer, log: Log): Promise<void> {
+function untilStopped(
+  signals: StopSignals,
+  server: VolleyServer,
+  group: ServerGroup | undefined,
+  log: Log,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     signals.each(() => {
       log('info', 'stopping');
+      group?.drain();
       server.close().then(() => {
         log('info', 'stopped');
         signals.end();

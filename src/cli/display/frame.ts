@@ -184,7 +184,7 @@ function elapsedText(ms: number): string {
   return seconds === 0 ? '0 s' : spanText(seconds * 1000);
 }
 
-/** Builds a line of at most so many columns from texts that may be colored. */
+/** Builds a line from pieces of text that may be colored, up to a number of columns. */
 export class Line {
   text = '';
   width = 0;

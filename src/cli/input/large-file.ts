@@ -5,7 +5,7 @@ import type { VolleyError } from '../../core/errors.ts';
 import { show } from '../../core/numbers.ts';
 import { JSON_FORMAT, JSON_LINES, parseTaskSource, taskFormatOf } from './parse.ts';
 import type { DataPath, Parsed } from './plain-data.ts';
-import { placeIn, type TaskSource, taskFileError } from './source.ts';
+import { placeInSource, type TaskSource, taskFileError } from './source.ts';
 import { Collector, type PlainObject, type TaskFile } from './task-file.ts';
 
 /** Some tasks of a large file, in its order. */
@@ -176,7 +176,7 @@ class PartBuilder {
 
   private placeAt(path: DataPath): Place | undefined {
     const { source, place } = this.find(path);
-    return source && place && placeIn(source, place);
+    return source && place && placeInSource(source, place);
   }
 
   /** The text that a path leads into, and the place in that text. */

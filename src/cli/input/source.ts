@@ -11,7 +11,7 @@ export interface TaskSource {
 }
 
 /** A place of the text in its file. */
-export function placeIn(
+export function placeInSource(
   { origin = { line: 1, column: 1 } }: Pick<TaskSource, 'origin'>,
   place: Place,
 ): Place {
@@ -34,7 +34,7 @@ export function taskFileError(
   if (place === undefined) {
     return new VolleyError('INVALID_TASK_FILE', `${name}: ${problem}`, { file: name }, { cause });
   }
-  const { line, column } = placeIn(source, place);
+  const { line, column } = placeInSource(source, place);
   const shown = excerpt({ ...place, line }, lineAt(text, place.line));
   return new VolleyError(
     'INVALID_TASK_FILE',

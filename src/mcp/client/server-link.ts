@@ -35,7 +35,7 @@ export class ServerLink {
   private opening: Promise<Connection> | undefined;
   private connection: Connection | undefined;
   private readonly closing = new AbortController();
-  /** What ended, or shall end, and may still be there. */
+  /** Connections that ended or are ending, and may still be there. */
   private readonly leaving = new Set<Promise<void>>();
   /** Failed starts and unexpected exits since the last answered call. */
   private failures = 0;

@@ -5,7 +5,7 @@ import type { ResourceRequirements } from '../../core/demand.ts';
 import { type LockMode, type LockWait, ProcessLock } from '../../store/process-lock.ts';
 import { storeError } from '../../store/store-error.ts';
 
-/** Values of arguments share so many locks between processes: a file for each value would stay behind. */
+/** Values of arguments share this number of locks between processes: a file for each value would stay behind. */
 const VALUE_LOCKS = 32;
 
 /**

@@ -86,8 +86,8 @@ export function limitNameOf(server: string): string {
 const HASH_LENGTH = 6;
 
 /**
- * The names of a server's tools in Volley, by the server's own. Servers may use characters that names here have not:
- * `issues/list` becomes `server.issues_list`. If another tool has that name, a hash tells them apart, whatever the
+ * The names of a server's tools in Volley, by the server's own. Characters that are not allowed here are replaced:
+ * `issues/list` becomes `server.issues_list`. If another tool has that name, a hash distinguishes them, whatever the
  * order in which they are listed.
  */
 export function toolNamesOf(server: string, tools: readonly string[]): Map<string, string> {

@@ -182,7 +182,7 @@ export class StdioTransport implements Transport {
     child!.off('exit', exited);
   }
 
-  /** The program has ended, or shall: what is left of its group goes, too. */
+  /** The program has ended or must end: ends what is left of its group, too. */
   private async ended(pid: number): Promise<void> {
     await endGroup(pid);
     running.delete(pid);

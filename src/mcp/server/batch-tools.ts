@@ -9,10 +9,10 @@ import { DATA_NOTE, RESULT_ROW, resultRows } from './result-rows.ts';
 import { valueAnswer, waitHint } from './run-tasks.ts';
 import {
   BATCH_NAME,
-  COUNTS,
   defineServedTool,
   MAX_CHARS,
   READS,
+  STATUS_COUNTS,
   type ToolAnswer,
   WAIT_SECONDS,
 } from './tool.ts';
@@ -36,7 +36,7 @@ export const batchStatusTool = defineServedTool({
       .string()
       .optional()
       .describe('idle (not running, or ended), running, stopping, or elsewhere (another process runs it).'),
-    counts: COUNTS.optional().describe('How many tasks have each status.'),
+    counts: STATUS_COUNTS.optional().describe('How many tasks have each status.'),
     percent: z.number().optional(),
     batches: z.array(z.looseObject({})).optional().describe('Without "batch": all of them.'),
     hints: z.array(z.string()).optional().describe('What to do next.'),
@@ -69,7 +69,7 @@ export const batchResultsTool = defineServedTool({
   rare: ['limit'],
   output: z.looseObject({
     batch: z.string().optional(),
-    counts: COUNTS.optional(),
+    counts: STATUS_COUNTS.optional(),
     results: z.array(RESULT_ROW).optional(),
     next_cursor: z.number().optional(),
     result: z.unknown().optional().describe('With id: the result.'),

@@ -14,11 +14,11 @@ import { forgetOldRuns, newRunName } from './forget-runs.ts';
 import { DATA_NOTE, RESULT_ROW, resultRows } from './result-rows.ts';
 import {
   BATCH_NAME,
-  COUNTS,
   DEFAULT_CHARS,
   MAX_BATCH_SECONDS,
   MAX_CHARS,
   type McpCall,
+  STATUS_COUNTS,
   type ToolAnswer,
   WAIT_SECONDS,
 } from './tool.ts';
@@ -55,7 +55,7 @@ const FIELDS = z.object(RUN_FIELDS);
 export const RUN_OUTPUT = z.object({
   batch: z.string(),
   state: z.enum(['ended', 'running']),
-  counts: COUNTS.describe('How many tasks have each status.'),
+  counts: STATUS_COUNTS.describe('How many tasks have each status.'),
   cached: z.number().optional().describe('How many results came from the cache.'),
   returned: z.unknown().optional().describe('What the program, or the "return" of the batch, returned.'),
   returned_preview: z.string().optional().describe('The beginning of its JSON, if it is too long.'),
@@ -185,7 +185,7 @@ export async function endedAnswer(
 
 /**
  * The answer for a program, or for a batch that says what it returns: only that value. Undefined for any other batch, and
- * for one whose "return" was not computed, because then its results tell why.
+ * for one whose "return" was not computed, because then its results explain why.
  */
 export async function valueAnswer(
   store: Store,

@@ -9,7 +9,7 @@ import {
 import { z } from 'zod';
 import type { Scope } from '../../batch/actions/define-action.ts';
 import { endedAnswer } from './run-tasks.ts';
-import { createCall, requireCallerScope, type ToolHost, toolResult } from './serve-tools.ts';
+import { createCall, requireCallerScope, type ToolServing, toolResult } from './serve-tools.ts';
 import { TASKS_EXTENSION, takesTasks, taskBody, taskState, taskView } from './task-state.ts';
 import { MAX_WAIT_SECONDS } from './tool.ts';
 import { waitForEnd } from './wait-for-end.ts';
@@ -28,7 +28,7 @@ const CURSOR = {
 };
 
 /** Lets clients ask for tasks: the extension of 2026-07-28, or the experimental form of 2025-11-25. */
-export function serveTasks({ server }: McpServer, host: ToolHost, era: 'legacy' | 'modern'): void {
+export function serveTasks({ server }: McpServer, host: ToolServing, era: 'legacy' | 'modern'): void {
   const { open, calls, offer } = host;
   const admit = (context: ServerContext, scope: Scope) => {
     if (era === 'modern') requireTasks(context);

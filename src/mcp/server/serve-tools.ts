@@ -60,7 +60,7 @@ export function offeredTools(profile: McpProfile, hasFeatures: boolean): readonl
 }
 
 /** What calls of a client are served with. */
-export interface ToolHost {
+export interface ToolServing {
   readonly open: OpenBackend;
   readonly offer: Offer;
   readonly calls: CallCount;
@@ -75,7 +75,7 @@ const WAIT_BEFORE_TASK_SECONDS = 5;
 const descriptions = { default: new Map<ServedTool, Tool>(), small: new Map<ServedTool, Tool>() };
 
 /** Serves the tools, plainly and as tasks for clients that ask for that. */
-export function serveTools({ server }: McpServer, host: ToolHost, era: 'legacy' | 'modern'): void {
+export function serveTools({ server }: McpServer, host: ToolServing, era: 'legacy' | 'modern'): void {
   const { profile, hasFeatures } = host.offer;
   /** What the client was told last. */
   let hadFeatures: boolean | undefined;
@@ -137,7 +137,7 @@ async function answer(
   { name, scope, input, run }: ServedTool,
   given: unknown,
   context: ServerContext,
-  { open, offer, onError }: ToolHost,
+  { open, offer, onError }: ToolServing,
   era: 'legacy' | 'modern',
   taskAfter: number | undefined,
 ): Promise<CallToolResult> {

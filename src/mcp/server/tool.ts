@@ -119,4 +119,4 @@ export const MAX_CHARS = z
   .default(DEFAULT_CHARS)
   .describe(`Characters of results (${DEFAULT_CHARS}).`);
 
-export const COUNTS = z.record(z.string(), z.number());
+export const STATUS_COUNTS = z.record(z.string(), z.number());

@@ -86,7 +86,7 @@ export class Sessions {
   }
 }
 
-/** What a file keeps; undefined where there is none of ours. */
+/** Reads the sessions that a file keeps; undefined if it has no list of them. */
 function readSessions(file: string): KeptSession[] | undefined {
   const kept = readPrivateJson(file);
   if (!Array.isArray(kept)) return undefined;

@@ -22,7 +22,7 @@ export interface HubOptions {
   readonly heartbeatMs?: number;
   /** How long a client may read nothing at all, while there is something, before its stream is ended. Default 60000. */
   readonly stalledMs?: number;
-  /** How long a client shall wait before it connects again. Default 1000. */
+  /** How long a client should wait before it reconnects. Default 1000. */
   readonly retryMs?: number;
   /** The least time between two reports of one execution. Default 250. */
   readonly progressMs?: number;
@@ -54,6 +54,16 @@ export interface StreamRequest {
   /** The moment (in milliseconds since 1970) from which on the client may not read any more. */
   readonly expiresAt?: number;
 }
+
+/** What a client missed on another server. */
+export interface Missed {
+  readonly frames: AsyncIterable<Buffer>;
+  /** The events after this number follow. */
+  readonly number: number;
+}
+
+/** Finds what came after the last event that a client got elsewhere; undefined if that is unknown. */
+type FindMissed = (lastEventId: string, batch: string | undefined) => Promise<Missed | undefined>;
 
 const MAX_PENDING = 512;
 /** The pause after a flush: events that come meanwhile are one write. */
@@ -106,7 +116,11 @@ export class EventHub implements StreamParts {
   private stalled = 0;
   private whenEmpty: (() => void) | undefined;
 
-  constructor(take: ReadSnapshot, options: HubOptions = {}) {
+  constructor(
+    take: ReadSnapshot,
+    options: HubOptions = {},
+    private readonly findMissed?: FindMissed,
+  ) {
     this.options = checkHubOptions(options);
     this.maxPending = Math.min(MAX_PENDING, this.options.logSize / 2);
     // Names this process: numbers of another one mean nothing here.
@@ -149,18 +163,30 @@ export class EventHub implements StreamParts {
     this.checkRoom();
     const after = lastEventId === undefined ? undefined : this.log.numberOf(lastEventId);
     const isResumed = after !== undefined && this.log.reachesBackTo(after);
-    if (!isResumed) {
+    const missed =
+      isResumed || lastEventId === undefined ? undefined : await this.findMissed?.(lastEventId, batch);
+    if (!isResumed && missed === undefined) {
       await this.snapshots.get(batch).bytes;
       this.checkRoom();
     }
     if (response.destroyed) return;
-    if (isResumed) this.resumed++;
+    if (isResumed || missed !== undefined) this.resumed++;
     // What came before belongs to the past of the new stream, and what comes after it to everybody.
     this.flush();
     const stream = new EventStream(this, response, batch, expiresAt ?? Number.POSITIVE_INFINITY);
     this.add(stream, response);
     begin(response, this.options.retryMs);
-    stream.open(after, lastEventId !== undefined);
+    if (missed === undefined) stream.open(after, lastEventId !== undefined);
+    else stream.openWith(missed.frames, missed.number);
+  }
+
+  /** Events are lost that belonged between the last one and the next: every client gets a gap and a snapshot. */
+  skip(): void {
+    this.flush();
+    this.log.forget();
+    this.flushed = this.log.last;
+    this.snapshots.clear();
+    for (const stream of this.streams()) stream.restart();
   }
 
   /** Ends all streams with an `end` event. */

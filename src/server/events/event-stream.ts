@@ -27,7 +27,8 @@ export class EventStream {
   behindSince: number | undefined;
   /** While it is behind: the number of the last event that it was sent, or undefined if it needs a snapshot. */
   private cursor: number | undefined;
-  private isTakingSnapshot = false;
+  /** It is being sent something else than events of the log. */
+  private isBusy = false;
   private hasEnded = false;
 
   constructor(
@@ -53,6 +54,21 @@ export class EventStream {
     this.behindSince = performance.now();
     this.cursor = after;
     void this.catchUp(hasSeenOthers ? null : undefined);
+  }
+
+  /** Begins with what the client missed on another server, and goes on after the event `after`. */
+  openWith(missed: AsyncIterable<Buffer>, after: number): void {
+    this.behindSince = performance.now();
+    this.cursor = after;
+    this.isBusy = true;
+    void this.sendAll(missed);
+  }
+
+  /** Begins anew with a snapshot, after a gap. */
+  restart(): void {
+    this.behindSince ??= performance.now();
+    this.cursor = undefined;
+    void this.catchUp(null);
   }
 
   /** Hands it the events after `from`, as bytes that all streams share. */
@@ -81,7 +97,7 @@ export class EventStream {
   }
 
   private async catchUp(missedAtFirst?: null): Promise<void> {
-    if (this.isTakingSnapshot || this.behindSince === undefined) return;
+    if (this.isBusy || this.behindSince === undefined) return;
     try {
       if (this.cursor === undefined) await this.skipAhead(missedAtFirst);
       await this.sendMissed();
@@ -89,6 +105,23 @@ export class EventStream {
       // The snapshot failed. The client connects again, and gets the error.
       this.destroy();
     }
+  }
+
+  private async sendAll(missed: AsyncIterable<Buffer>): Promise<void> {
+    const { response } = this;
+    try {
+      for await (const bytes of missed) {
+        if (this.hasEnded || response.destroyed) return;
+        this.behindSince = performance.now();
+        if (!response.write(bytes)) await drained(response);
+      }
+    } catch {
+      // It connects again, with the id of what it got last.
+      this.destroy();
+      return;
+    }
+    this.isBusy = false;
+    await this.catchUp();
   }
 
   private async sendMissed(): Promise<void> {
@@ -112,9 +145,9 @@ export class EventStream {
     // What was gathered is in the snapshot: handed out after it, it would come twice.
     this.parts.flush();
     const { number, bytes } = this.parts.snapshots.get(this.batch);
-    this.isTakingSnapshot = true;
+    this.isBusy = true;
     const snapshot = await bytes;
-    this.isTakingSnapshot = false;
+    this.isBusy = false;
     this.cursor = number;
     if (this.hasEnded) return;
     if (after !== undefined) {
@@ -123,4 +156,16 @@ export class EventStream {
     }
     this.response.write(snapshot);
   }
+}
+
+function drained(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const over = () => {
+      response.off('drain', over);
+      response.off('close', over);
+      resolve();
+    };
+    response.on('drain', over);
+    response.on('close', over);
+  });
 }

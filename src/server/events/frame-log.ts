@@ -4,6 +4,17 @@ export function frameOf(type: string, body: unknown, id?: string): string {
   return `${name}event: ${type}\ndata: ${JSON.stringify(body)}\n\n`;
 }
 
+/** The id of an event that comes from the feed of the store and has no number here. */
+export function feedId(place: string): string {
+  return `@${place}`;
+}
+
+/** The place in the feed of the store that an id names, whichever server gave it. */
+export function placeIn(id: string): string | undefined {
+  const at = id.indexOf('@');
+  return at < 0 ? undefined : id.slice(at + 1);
+}
+
 /**
  * The last events by their numbers, from 1, in a ring of parallel arrays. Each is serialized at most once, when the first
  * stream needs it, together with those of the same turn: streams share the bytes.
@@ -17,6 +28,11 @@ export class FrameLog {
   private readonly bodies: unknown[];
   /** The bytes in which an event is, and where. */
   private readonly pieces: (Buffer | undefined)[];
+  /** The place in the feed of the store after each event. Empty without a feed. */
+  private readonly places: string[];
+  private place = '';
+  /** Nothing up to this number is here any more. */
+  private forgotten = 0;
   private readonly starts: Uint32Array;
   private readonly ends: Uint32Array;
 
@@ -28,13 +44,14 @@ export class FrameLog {
     this.types = new Array(capacity).fill('');
     this.bodies = new Array(capacity).fill(undefined);
     this.pieces = new Array(capacity).fill(undefined);
+    this.places = new Array(capacity).fill('');
     this.starts = new Uint32Array(capacity);
     this.ends = new Uint32Array(capacity);
   }
 
   /** The number of the oldest that is left. */
   get oldest(): number {
-    return Math.max(1, this.last - this.capacity + 1);
+    return Math.max(this.forgotten + 1, this.last - this.capacity + 1);
   }
 
   /** Whether everything after a number is still here. */
@@ -48,16 +65,34 @@ export class FrameLog {
     this.types[slot] = type;
     this.bodies[slot] = body;
     this.pieces[slot] = undefined;
+    this.places[slot] = this.place;
+  }
+
+  /** The events that follow come right after this place of the feed. */
+  moveTo(place: string): void {
+    this.place = place;
+  }
+
+  /** All that comes before this place of the feed is here, or was. */
+  reached(place: string): void {
+    this.place = place;
+    this.places[this.last % this.capacity] = place;
+  }
+
+  /** Forgets all events: others that belong between them and the next ones will never come. They count as one. */
+  forget(): void {
+    this.forgotten = ++this.last;
   }
 
   idOf(number: number): string {
-    return `${this.boot}-${number}`;
+    const place = this.places[number % this.capacity]!;
+    return place === '' ? `${this.boot}-${number}` : `${this.boot}-${number}@${place}`;
   }
 
   /** The number in an id that this process has given; undefined for any other text. */
   numberOf(id: string): number | undefined {
     if (!id.startsWith(`${this.boot}-`)) return undefined;
-    const digits = id.slice(this.boot.length + 1);
+    const [digits = ''] = id.slice(this.boot.length + 1).split('@', 1);
     const number = /^\d{1,15}$/.test(digits) ? Number(digits) : Number.POSITIVE_INFINITY;
     return number <= this.last ? number : undefined;
   }

@@ -4,6 +4,7 @@ import type { BatchEvent, TaskEvent } from '../../batch/run/events.ts';
 import { type CallId, readCallId } from '../../coordinator/call-group.ts';
 import type { ParallelExecutionEngine } from '../../engine/engine.ts';
 import type { ProgressUpdate } from '../../engine/updates.ts';
+import type { FeedBody, FeedEvent, FeedPage, StoreFeed } from '../../store/feed.ts';
 import type { Store } from '../../store/store.ts';
 import type { StoreWatch } from '../../store/store-watch.ts';
 import { batchBody } from '../wire/batch.ts';
@@ -13,10 +14,14 @@ import {
   EventHub,
   type HubCounts,
   type HubOptions,
+  type Missed,
   type StreamRequest,
 } from './event-hub.ts';
+import { FeedTail } from './feed-tail.ts';
+import { feedId, frameOf, placeIn } from './frame-log.ts';
 import { ProgressRate } from './progress-rate.ts';
-import { readSnapshot } from './snapshots.ts';
+import { RemoteSpeeds } from './remote-speeds.ts';
+import { readSnapshot, readViews } from './snapshots.ts';
 
 export interface LiveParts {
   readonly engine: ParallelExecutionEngine;
@@ -34,9 +39,12 @@ const MAX_STEP_LENGTH = 200;
 
 /**
  * Publishes what happens to batches and to calls: in this process from the events of the executor and of the engine, in
- * others as it is found in the store. No arguments, no results, no texts of errors.
+ * others as it is found in the store. No arguments, no results, no texts of errors. If the store has a feed, everything
+ * about batches comes from there, so that all servers say the same in the same order, and each can go on for another.
  */
 export class LiveEvents {
+  /** Of batches that other processes run. While there are clients, they hear of changes. */
+  readonly speeds: RemoteSpeeds;
   private readonly hub: EventHub;
   private readonly tasks: ProgressRate<TaskEvent>;
   private readonly calls: ProgressRate<CallBody>;
@@ -53,6 +61,8 @@ export class LiveEvents {
   /** Responses that are, or are about to be, streams. */
   private responses = 0;
   private unwatch: (() => void) | undefined;
+  private readonly feed: StoreFeed | undefined;
+  private readonly tail: FeedTail | undefined;
   private readonly unlisten: readonly (() => void)[];
 
   constructor(
@@ -62,16 +72,37 @@ export class LiveEvents {
     const { engine, executor, store, watch } = parts;
     const options = checkHubOptions(given);
     this.batchMs = options.batchMs;
-    this.hub = new EventHub((batch) => readSnapshot(executor, store, batch), options);
+    this.speeds = new RemoteSpeeds(executor, (batch) => {
+      if (this.subscribers > 0) this.batchChanged(batch);
+    });
+    const { feed } = store;
+    this.feed = feed;
+    this.hub = new EventHub(
+      (batch) => readSnapshot(executor, store, this.speeds, batch),
+      options,
+      feed && ((id, batch) => this.findMissed(feed, id, batch)),
+    );
+    this.tail =
+      feed &&
+      new FeedTail(feed, {
+        event: (event) => this.takeFeedEvent(event),
+        reached: (place) => this.hub.log.reached(place),
+        lost: (place) => {
+          this.hub.skip();
+          this.hub.log.reached(place);
+        },
+      });
     this.tasks = new ProgressRate(options.progressMs, (event) => this.publishTask(event));
     this.calls = new ProgressRate(options.progressMs, (body) => this.publishCall(body));
     this.unlisten = [
       executor.follow((event) => this.takeBatchEvent(event)),
       engine.progress.listen((update) => this.takeUpdate(update)),
-      watch.listen({
-        changed: (batch) => this.batchChanged(batch),
-        gone: (batch) => this.hub.publish('cleared', batch, { batch, at: Date.now() }),
-      }),
+      feed === undefined
+        ? watch.listen({
+            changed: (batch) => this.batchChanged(batch),
+            gone: (batch) => this.hub.publish('cleared', batch, { batch, at: Date.now() }),
+          })
+        : () => undefined,
     ];
   }
 
@@ -91,8 +122,10 @@ export class LiveEvents {
       if (--this.responses === 0) this.stopWatching();
     });
     // First: a change between this look and the snapshot is published twice rather than never.
-    this.unwatch ??= this.parts.watch.start();
-    await this.parts.watch.ready();
+    if (this.tail === undefined) {
+      this.unwatch ??= this.parts.watch.start();
+      await this.parts.watch.ready();
+    } else await this.tail.start();
     await this.hub.subscribe(request, response);
   }
 
@@ -105,6 +138,7 @@ export class LiveEvents {
   /** Publishes what is still due, then nothing more, and ends all streams. */
   async close(reason: 'shutdown'): Promise<void> {
     for (const unlisten of this.unlisten) unlisten();
+    if (this.responses > 0) await this.tail?.catchUp().catch(() => undefined);
     this.stopWatching();
     this.tasks.close();
     this.calls.close();
@@ -117,9 +151,69 @@ export class LiveEvents {
   private stopWatching(): void {
     this.unwatch?.();
     this.unwatch = undefined;
+    this.tail?.stop();
   }
 
   private takeBatchEvent(event: BatchEvent): void {
+    if (this.feed === undefined) this.publishBatchEvent(event);
+    else if ('seq' in event) this.reportTask(this.feed, event);
+  }
+
+  /** Adds to the feed what is not in the store: reports of progress, and which quota a task waits for. */
+  private reportTask(feed: StoreFeed, event: TaskEvent): void {
+    if (event.type === 'progress') this.tasks.add(taskKey(event), event);
+    else this.tasks.forget(taskKey(event));
+    if (event.type === 'retrying' && event.quota !== undefined) this.addToFeed(feed, event);
+  }
+
+  private addToFeed(feed: StoreFeed, event: TaskEvent): void {
+    const { batch, ...body } = taskBody(event);
+    // It is only news, and the run itself reports a broken store.
+    feed.report(batch, body).catch(() => undefined);
+  }
+
+  private takeFeedEvent({ batch, body, place }: FeedEvent): void {
+    this.hub.log.moveTo(place);
+    const event = wireEvent(batch, body);
+    if (event !== undefined) this.hub.publish(event.type, batch, event.body);
+    if (body.event === 'run') this.publishView(batch);
+    else this.batchChanged(batch);
+  }
+
+  /** What a client missed that was moved here from another server, and then how the batches stand. */
+  private async findMissed(
+    feed: StoreFeed,
+    lastEventId: string,
+    batch: string | undefined,
+  ): Promise<Missed | undefined> {
+    const place = placeIn(lastEventId);
+    if (place === undefined) return undefined;
+    const until = await this.tail!.catchUp();
+    const number = this.hub.log.last;
+    const options = { until, ...(batch !== undefined && { batch }) };
+    const first = await feed.read(place, options);
+    return first && { number, frames: this.missedFrames(feed, first, options) };
+  }
+
+  private async *missedFrames(
+    feed: StoreFeed,
+    first: FeedPage,
+    options: { readonly until: string; readonly batch?: string },
+  ): AsyncGenerator<Buffer> {
+    for (let page: FeedPage | undefined = first; ; page = await feed.read(page.next, options)) {
+      if (page === undefined) throw new Error('The rest of the feed is gone.');
+      const frames = page.events.map(({ batch, body, place: own }) => {
+        const event = wireEvent(batch, body);
+        return event === undefined ? '' : frameOf(event.type, event.body, feedId(own));
+      });
+      yield Buffer.from(frames.join(''));
+      if (page.isLast) break;
+    }
+    const views = await readViews(this.parts.executor, this.speeds, options.batch);
+    yield Buffer.from(views.map((body) => frameOf('batch', body)).join(''));
+  }
+
+  private publishBatchEvent(event: BatchEvent): void {
     const { batch, at } = event;
     switch (event.type) {
       case 'added':
@@ -160,7 +254,8 @@ export class LiveEvents {
   }
 
   private publishTask(event: TaskEvent): void {
-    this.hub.publish('task', event.batch, taskBody(event));
+    if (this.feed === undefined) this.hub.publish('task', event.batch, taskBody(event));
+    else this.addToFeed(this.feed, event);
   }
 
   private publishCall(body: CallBody): void {
@@ -184,12 +279,25 @@ export class LiveEvents {
     this.publishing = this.publishing.then(async () => {
       try {
         const view = await this.parts.executor.view(batch);
-        if (view !== undefined) this.hub.publish('batch', batch, batchBody(view));
+        if (view === undefined) return;
+        const known = this.subscribers > 0 ? this.speeds.addAndAsk(view) : view;
+        this.hub.publish('batch', batch, batchBody(known));
       } catch {
         // A broken store is reported by the next action that uses it.
       }
     });
   }
+}
+
+/** An entry of the feed as an event; undefined if it only says that a batch may stand otherwise. */
+function wireEvent(
+  batch: string,
+  body: FeedBody,
+): { readonly type: 'task' | 'added' | 'cleared'; readonly body: never } | undefined {
+  const { event = 'task', ...rest } = body;
+  return event === 'changed' || event === 'run'
+    ? undefined
+    : { type: event, body: { batch, ...rest } as never };
 }
 
 function taskKey({ batch, seq }: TaskEvent): string {

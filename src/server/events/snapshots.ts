@@ -5,6 +5,7 @@ import { batchBody } from '../wire/batch.ts';
 import type { EventBody } from '../wire/event.ts';
 import { executionBody } from '../wire/execution.ts';
 import { type FrameLog, frameOf } from './frame-log.ts';
+import type { RemoteSpeeds } from './remote-speeds.ts';
 
 const MAX_BATCHES = 200;
 const MAX_RUNNING = 100;
@@ -19,21 +20,34 @@ export type ReadSnapshot = (batch: string | undefined) => Promise<EventBody<'sna
 export async function readSnapshot(
   executor: BatchExecutor,
   store: Store,
+  speeds: RemoteSpeeds,
   batch: string | undefined,
 ): Promise<EventBody<'snapshot'>> {
-  if (batch === undefined) return { batches: (await executor.views(undefined, MAX_BATCHES)).map(batchBody) };
+  if (batch === undefined) return { batches: await readViews(executor, speeds, undefined) };
   const view = await executor.view(batch);
   if (view === undefined) return { batches: [], executions: [] };
   const running = await store.tasks(batch, { status: ['running'], limit: MAX_RUNNING });
   const ended = await store.tasks(batch, { status: ENDED, beforeSeq: AFTER_LAST, limit: MAX_ENDED });
   return {
-    batches: [batchBody(view)],
+    batches: [batchBody(await speeds.addNow(view))],
     executions: [...running, ...ended].map((record) => ({
       ...executionBody(record, executor),
       // Clients that may read error messages ask for them.
       message: null,
     })),
   };
+}
+
+/** How the newest batches stand, or one batch. */
+export async function readViews(
+  executor: BatchExecutor,
+  speeds: RemoteSpeeds,
+  batch: string | undefined,
+): Promise<EventBody<'batch'>[]> {
+  if (batch === undefined)
+    return (await executor.views(undefined, MAX_BATCHES)).map((view) => batchBody(speeds.add(view)));
+  const view = await executor.view(batch);
+  return view === undefined ? [] : [batchBody(await speeds.addNow(view))];
 }
 
 export interface SnapshotFrame {

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { BatchExecutor } from '../../batch/executor/batch-executor.ts';
 import type { Store } from '../../store/store.ts';
+import type { RemoteSpeeds } from '../events/remote-speeds.ts';
 import { batchBody } from '../wire/batch.ts';
 import type { RequestContext } from './request-log.ts';
 import { API_HEADERS } from './security-headers.ts';
@@ -86,6 +87,7 @@ export class BatchTexts {
   constructor(
     private readonly executor: BatchExecutor,
     store: Pick<Store, 'onCommit'>,
+    private readonly speeds: RemoteSpeeds,
   ) {
     this.unlisten = store.onCommit(() => this.clear());
   }
@@ -101,7 +103,7 @@ export class BatchTexts {
     const { changes } = this;
     const view = await this.executor.view(batch);
     if (view === undefined) return undefined;
-    const text = JSON.stringify(batchBody(view));
+    const text = JSON.stringify(batchBody(await this.speeds.addNow(view)));
     const found = { text, bytes: String(Buffer.byteLength(text)), until: now + FRESH_MS };
     if (changes !== this.changes) return found;
     if (this.kept.size >= MAX_KEPT) this.kept.clear();

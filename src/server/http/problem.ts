@@ -157,7 +157,7 @@ const PLACES: Readonly<Record<string, 'body' | 'query' | 'path'>> = {
 };
 
 /** The answer to a request that does not match its schema: every invalid field, with a JSON pointer. */
-export function schemaProblem(
+export function sendSchemaProblem(
   { target, data, error }: { target: string; data: unknown; error: z.core.$ZodError },
   context: Context,
 ): Response {

@@ -14,7 +14,7 @@ const MAX_SHARE = 0.05;
 
 /**
  * Measures the processes below this one: calls in processes, and MCP servers. It reads the process table of the system,
- * so that it does so only while somebody looks, and not at all where there is none.
+ * so it does this only while somebody looks, and not at all on a system without one.
  */
 export class UseMeter {
   private watchedUntil = 0;

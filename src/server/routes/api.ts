@@ -5,7 +5,7 @@ import { routePath } from 'hono/route';
 import type { Scope } from '../../batch/actions/define-action.ts';
 import { BATCH, TASK_ID } from '../../batch/input/fields.ts';
 import { requireScope } from '../auth/principal.ts';
-import { PROBLEM, PROBLEM_TYPE, schemaProblem } from '../http/problem.ts';
+import { PROBLEM, PROBLEM_TYPE, sendSchemaProblem } from '../http/problem.ts';
 import { contextOf, type RequestContext } from '../http/request-log.ts';
 
 export type ApiEnv = { Bindings: HttpBindings };
@@ -15,7 +15,7 @@ export type ApiContext = Context<ApiEnv>;
 export function createApi(): Api {
   return new OpenAPIHono<ApiEnv>({
     defaultHook: (result, context) => {
-      if (!result.success) return schemaProblem({ data: undefined, ...result }, context);
+      if (!result.success) return sendSchemaProblem({ data: undefined, ...result }, context);
     },
   });
 }

@@ -58,12 +58,12 @@ const NEW_BATCH = z
 
 /** Routes that read batches and add tasks. */
 export function batchRoutes(api: Api, parts: ServerParts): void {
-  const { executor, store, texts } = parts;
+  const { executor, store, texts, live } = parts;
 
   const bodyOf = async (batch: string) => {
     const view = await executor.view(batch);
     if (view === undefined) throw await unknownBatch(store, batch);
-    return batchBody(view);
+    return batchBody(await live.speeds.addNow(view));
   };
 
   api.openapi(
@@ -85,7 +85,8 @@ export function batchRoutes(api: Api, parts: ServerParts): void {
       const { search, state, limit = DEFAULT_LIMIT, cursor } = context.req.valid('query');
       const { views, nextNumber } = await executor.findViews({ search, phases: state }, cursor, limit);
       const next = nextNumber === undefined ? null : String(nextNumber);
-      return context.json({ batches: views.map(batchBody), next_cursor: next }, 200);
+      const batches = views.map((view) => batchBody(live.speeds.add(view)));
+      return context.json({ batches, next_cursor: next }, 200);
     },
   );
 

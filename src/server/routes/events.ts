@@ -4,12 +4,15 @@ import { findBatch } from '../../batch/context.ts';
 import { type Api, type ApiContext, BATCH_PATH, REFUSALS, requestOf, secured } from './api.ts';
 import type { ServerParts } from './parts.ts';
 
+/** An id names a place in the store, and there the transactions that were under way. */
+const MAX_ID_LENGTH = 4096;
+
 const LAST_EVENT_ID = {
   name: 'Last-Event-ID',
   in: 'header',
   required: false,
   description: 'The id of the last event received. The stream continues after it.',
-  schema: { type: 'string', maxLength: 200 },
+  schema: { type: 'string', maxLength: MAX_ID_LENGTH },
 } as const;
 
 const RESPONSES = {
@@ -32,7 +35,7 @@ export function eventRoutes(api: Api, { live, store, streams }: ServerParts): vo
     await live.subscribe(
       {
         ...(batch !== undefined && { batch }),
-        ...(typeof lastEventId === 'string' && { lastEventId: lastEventId.slice(0, 200) }),
+        ...(typeof lastEventId === 'string' && { lastEventId: lastEventId.slice(0, MAX_ID_LENGTH) }),
         ...(principal!.expiresAt !== undefined && { expiresAt: principal!.expiresAt }),
       },
       outgoing,

@@ -315,6 +315,10 @@ const BOARD_SUBTASK = SUBTASK.extend({
   acceptance_criteria: z.array(z.string()),
   checks: z.array(z.string()).describe('What must hold besides the deliverables.'),
   step: z.string().nullable().describe('What its agent does now.'),
+  worker: z
+    .string()
+    .nullable()
+    .describe('The worker of the cluster on which its agent runs or has run last, if it was one.'),
   error: z.string().nullable().describe('Why it failed.'),
   attempts: z.array(z.int()).describe('Those with a transcript, over all runs.'),
   usage: USAGE,

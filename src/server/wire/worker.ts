@@ -21,6 +21,8 @@ const WORKER = z
     pid: z.int(),
     version: z.string().describe('Of Volley.'),
     labels: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
+    agents: z.array(z.string()).describe('The coding agents that it runs.'),
+    repositories: z.array(z.string()).describe('The repositories of which it has clones, by name.'),
     tools: z.int().describe('How many tools it offers.'),
     last_heard_ms: z.number(),
     use: z
@@ -53,11 +55,14 @@ export function workerBody({
   calls,
   ended,
   labels,
+  agents,
   ...rest
 }: WorkerStatus): WorkersBody['workers'][number] {
   return {
     ...rest,
     labels: { ...labels },
+    agents: [...agents.names],
+    repositories: agents.repositories.map(({ name }) => name),
     last_heard_ms: Math.round(lastHeardMs),
     use: use.map(({ name, used, limit }) => ({ name: WIRE_NAMES.get(name) ?? name, used, limit })),
     running: calls.length,

@@ -7,6 +7,10 @@ import type { Store } from '../store.ts';
  */
 export async function loadStore(place: string, options: StoreOptions = {}): Promise<Store> {
   const { openStoreAt } = await import('./open-store.ts');
-  const isAddress = /^postgres(ql)?:\/\//.test(place);
-  return openStoreAt({ file: place, url: isAddress ? place : undefined }, options);
+  return openStoreAt({ file: place, url: isPostgresAddress(place) ? place : undefined }, options);
+}
+
+/** Whether it is the address of a database, and not a file. */
+export function isPostgresAddress(place: string): boolean {
+  return /^postgres(ql)?:\/\//.test(place);
 }

@@ -13,6 +13,7 @@ import {
   RUNNING,
   SKIPPED,
   type StoredText,
+  seqInKey,
   statusNumber,
 } from '../rows.ts';
 import type { Recovery, Unsuccessful } from '../store.ts';
@@ -90,6 +91,7 @@ const ITEMS_OF_OPEN = `
   AND EXISTS (SELECT 1 FROM states g WHERE g.key = s.parent AND g.status = ${OPEN})`;
 const THESE = 's.key = ANY($1::bigint[])';
 const ITEMS_OF_THESE = `s.parent = ANY($1::bigint[]) AND ${TO_REOPEN}`;
+const NOTED = 'SELECT key, parent, attempts FROM states WHERE key = ANY($1::bigint[]) ORDER BY key';
 const GROUPS_WITH_ITEMS = `SELECT DISTINCT s.parent AS key FROM states s WHERE ${ITEMS_OF_THESE}`;
 
 /** Deletes states and counts them by status. */
@@ -134,6 +136,12 @@ interface FoundRow {
 
 type GroupRow = Pick<FoundRow, 'key' | 'status' | 'options'>;
 
+interface NotedRow {
+  readonly key: number;
+  readonly parent: number | null;
+  readonly attempts: number;
+}
+
 interface CountRow {
   readonly status: number;
   readonly count: number;
@@ -171,6 +179,7 @@ export async function addTasks(
     locked.lastSeq += some.length;
     tx.changeCount(locked.id, OPEN, some.length);
   }
+  tx.note(batch, { event: 'added', from_seq: firstSeq, to_seq: locked.lastSeq, at });
   return { firstSeq, lastSeq: locked.lastSeq, addedAt: at };
 }
 
@@ -209,6 +218,7 @@ export async function endOpen(
   let total = 0;
   for (const range of rangesOf(locked))
     total += await endWhere(tx, locked.id, END_OF_BATCH, end, at, ...range);
+  noteMany(tx, batch, total, at);
   return total;
 }
 
@@ -221,7 +231,9 @@ export async function endItems(
   at: number,
 ): Promise<number> {
   const { id } = existing(tx, batch);
-  return endWhere(tx, id, END_OF_GROUP, end, at, keyOf(id, groupSeq));
+  const count = await endWhere(tx, id, END_OF_GROUP, end, at, keyOf(id, groupSeq));
+  noteMany(tx, batch, count, at);
+  return count;
 }
 
 /** Cancels open tasks: all, or those with these ids and the items of those that are groups. */
@@ -237,7 +249,33 @@ export async function cancel(
   const { id } = existing(tx, batch);
   const found = await findTasks(tx, id, ids);
   const keys = found.flatMap(({ key, status }) => (status === OPEN ? [key] : []));
-  return endWhere(tx, id, END_THESE, end, at, keys);
+  const count = await endWhere(tx, id, END_THESE, end, at, keys);
+  await noteTasks(tx, batch, keys, count, 'cancelled', at);
+  return count;
+}
+
+/** More changed tasks than this are one entry of the feed. */
+const MAX_NOTED = 1000;
+
+/** Tells readers of the feed to read the batch again. */
+function noteMany(tx: Transaction, batch: string, count: number, at: number): void {
+  if (count > 0) tx.note(batch, { event: 'cleared', at });
+}
+
+/** Tells readers of the feed what was done to these tasks, or to so many that they have to read the batch again. */
+async function noteTasks(
+  tx: Transaction,
+  batch: string,
+  keys: readonly number[],
+  count: number,
+  type: 'cancelled' | 'opened',
+  at: number,
+): Promise<void> {
+  if (tx.isFollowed !== true) return;
+  // Items go with their groups.
+  if (count !== keys.length || count > MAX_NOTED) return noteMany(tx, batch, count, at);
+  for (const { key, parent, attempts: attempt } of await tx.statements.rows<NotedRow>(NOTED, keys))
+    tx.note(batch, { seq: seqInKey(key), type, attempt, at }, key, parent);
 }
 
 async function endWhere(
@@ -266,6 +304,7 @@ export async function clear(
   holders: Holders,
   batch: string,
   statuses: readonly TaskStatus[] | undefined,
+  at: number,
 ): Promise<number> {
   const locked = tx.find(batch);
   if (locked === undefined) return 0;
@@ -288,6 +327,7 @@ export async function clear(
   await statements.run(DELETE_BLOBS, locked.id, keyOf(locked.id, 0), lastKeyOf(locked.id));
   await recountCached(tx, locked.id);
   tx.isDirty = true;
+  tx.note(batch, { event: 'cleared', at });
   // The holder continues with an empty batch.
   if (statuses === undefined && !holders.isOwn(batch)) await deleteBatch(tx, batch, locked.id);
   return total;
@@ -305,6 +345,7 @@ async function deleteBatch(tx: Transaction, batch: string, id: number): Promise<
   await Promise.all([
     statements.run('DELETE FROM leases WHERE batch = $1', id),
     statements.run('DELETE FROM requests WHERE batch = $1', id),
+    statements.run('DELETE FROM served WHERE batch = $1', id),
     statements.run('DELETE FROM blobs WHERE batch = $1', id),
     statements.run('DELETE FROM batches WHERE id = $1', id),
   ]);
@@ -320,12 +361,14 @@ export async function reopen(
   tx: Transaction,
   batch: string,
   ids: readonly string[] | undefined,
+  at: number,
 ): Promise<number> {
   const locked = existing(tx, batch);
-  if (ids !== undefined) return reopenThese(tx, batch, locked.id, ids);
+  if (ids !== undefined) return reopenThese(tx, batch, locked.id, ids, at);
   let total = 0;
   for (const which of [TOP_TASKS, ITEMS_OF_OPEN])
     for (const range of rangesOf(locked)) total += await retry(tx, locked.id, which, ...range);
+  noteMany(tx, batch, total, at);
   return total;
 }
 
@@ -334,6 +377,7 @@ async function reopenThese(
   batch: string,
   batchId: number,
   ids: readonly string[],
+  at: number,
 ): Promise<number> {
   const found = new Map((await findTasks(tx, batchId, ids)).map((row) => [fromStored(row.id), row]));
   const parents = [...found.values()].flatMap(({ parent }) => parent ?? []);
@@ -360,7 +404,9 @@ async function reopenThese(
   // Before they are open: a group that begins anew has no items left.
   await removeItemsOfAnew(tx, batchId, THESE, wholes);
   const items = await retry(tx, batchId, ITEMS_OF_THESE, wholes);
-  return items + (await openAgain(tx, batchId, THESE, [...reopened]));
+  const count = items + (await openAgain(tx, batchId, THESE, [...reopened]));
+  await noteTasks(tx, batch, [...reopened], count, 'opened', at);
+  return count;
 }
 
 /** Reopens tasks. Those that begin anew lose their items. */
@@ -509,6 +555,7 @@ async function recoverBatch(
     );
     await statements.run(WRITE_ENDS, ...columnsOf(ends));
   }
+  noteMany(tx, batch, rows.length, at);
   tx.changeCount(locked.id, RUNNING, -rows.length);
   tx.changeCount(locked.id, OPEN, again.length);
   tx.changeCount(locked.id, FAILED, ended.length);

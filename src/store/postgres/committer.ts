@@ -4,16 +4,19 @@ import type { Database } from './connection.ts';
 import { isLost, isRepeatable, postgresError } from './postgres-error.ts';
 import { Transaction } from './transaction.ts';
 
-/** The most writes, and the most tasks they decide about, in one transaction. */
+/**
+ * The most writes, and the most tasks they decide about, in one transaction. It is half of what a run lets wait for its
+ * write, so that one half is worked on while the other is written.
+ */
 const MAX_WRITES = 500;
-const MAX_TASKS = 2000;
+const MAX_TASKS = 1000;
 /** How often a transaction is repeated that others got in the way of. */
 const MAX_REPEATS = 20;
 /** How long to go on when the server cannot be reached: it may be restarted. */
 const RETRY_MS = 30_000;
 
 const OUTCOME = 'SELECT last FROM writers WHERE id = $1 FOR UPDATE';
-const NEW_WRITER = `SELECT nextval(pg_get_serial_sequence('writers', 'id')) AS id`;
+const NEW_WRITER = 'INSERT INTO writers (writes, last) VALUES (0, 0) RETURNING id';
 
 /** A write that waits for its transaction. */
 export interface Write<T> {
@@ -40,6 +43,8 @@ type Outcome = { readonly value: unknown } | { readonly error: unknown };
 export interface CommitHooks {
   /** Called for each batch after it was locked, before anything is written to it. */
   locked(tx: Transaction, batch: string): void;
+  /** Called after each commit. */
+  committed(tx: Transaction): void;
   /** The time that judges leases instead of the server's clock. */
   readonly now: (() => number) | undefined;
 }
@@ -164,12 +169,15 @@ export class Committer {
     writes: readonly Write<unknown>[],
     onSent: (outcomes: Outcome[], write: number) => void,
   ): Promise<Outcome[]> {
+    // Its row is committed before: one that is only being inserted could not be waited for.
+    this.writer ??= (await this.database.once((reader) => reader.rows<{ id: number }>(NEW_WRITER)))[0]!.id;
     const statements = await this.database.writing();
     const begunAt = performance.now();
     const tx = new Transaction(statements, this.hooks.now);
     const outcomes: Outcome[] = [];
     try {
-      await this.begin(tx, writes);
+      const write = ++this.writes;
+      await this.begin(tx, writes, write);
       for (const [index, { apply, seqs }] of writes.entries()) {
         if (seqs === undefined) await tx.flush();
         else if (index > 0 && writes[index - 1]!.seqs === undefined) await this.load(tx, writes.slice(index));
@@ -181,31 +189,36 @@ export class Committer {
           outcomes.push({ error });
         }
       }
-      this.writer ??= (await statements.rows<{ id: number }>(NEW_WRITER))[0]!.id;
-      const write = ++this.writes;
-      await tx.finish(this.writer, write);
+      const finishing = tx.finish();
       if (!tx.isDirty) {
         await statements.run('ROLLBACK');
         return outcomes;
       }
+      // In one round trip: after a statement that fails, the server answers the commit by rolling back.
       onSent(outcomes, write);
-      await statements.run('COMMIT');
+      await Promise.all([finishing, statements.run('COMMIT')]);
     } catch (error) {
       // What the callback of a caller threw leaves the connection in order.
       if (!isLost(error)) await statements.run('ROLLBACK').catch(() => undefined);
       throw error;
     }
+    this.hooks.committed(tx);
     const ms = performance.now() - begunAt;
     for (const listener of this.listeners) listener(ms);
     return outcomes;
   }
 
-  /** Locks, and reads what the first writes are about, in one round trip. */
-  private async begin(tx: Transaction, writes: readonly Write<unknown>[]): Promise<void> {
+  /**
+   * Locks, and reads what the first writes are about, in one round trip. The row of the writer is locked long before the
+   * commit is sent: whoever asks for the outcome waits for a server that is still at work after the connection was lost.
+   * Nothing gets the number of the transaction before the batches are locked: the feed is in the order of those.
+   */
+  private async begin(tx: Transaction, writes: readonly Write<unknown>[], write: number): Promise<void> {
     const names = [...new Set(writes.flatMap(({ batch }) => batch ?? []))];
     await Promise.all([
       tx.statements.run('BEGIN'),
       tx.lock(names),
+      tx.count(this.writer!, write),
       writes[0]!.seqs === undefined ? undefined : this.load(tx, writes),
     ]);
     for (const name of names) this.hooks.locked(tx, name);

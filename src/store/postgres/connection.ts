@@ -23,6 +23,8 @@ const QUERY_MS = STATEMENT_MS + 5000;
 const RETRY_MS = 30_000;
 const FIRST_PAUSE_MS = 20;
 const MAX_PAUSE_MS = 1000;
+/** When a connection for notifications is made again. */
+const LISTEN_AGAIN_MS = 500;
 
 /**
  * Each statement looks rows up by keys. The planner would scan the whole table instead where it takes that for small, and
@@ -89,6 +91,8 @@ export class Database {
     });
     // A lost idle connection is replaced by the next read.
     pool.on('error', () => undefined);
+    // One that is lost in use fails its query, and says so a second time, also while its settings are made.
+    pool.on('connect', (client) => client.on('error', () => undefined));
     const database = new Database(parsed, pg, pool, config);
     try {
       await database.snapshot(async () => undefined, 0);
@@ -158,6 +162,38 @@ export class Database {
     }
   }
 
+  /** Calls back for each notification on a channel, and once it listens again: meanwhile some may have been lost. */
+  listen(channel: string, onNotice: () => void): () => void {
+    let isOn = true;
+    let timer: NodeJS.Timeout | undefined;
+    let client: Client | undefined;
+    const connect = async (): Promise<void> => {
+      const own = new this.pg.Client(this.config);
+      client = own;
+      own.on('error', () => undefined);
+      own.on('notification', onNotice);
+      try {
+        await own.connect();
+        streamOf(own).once('close', again);
+        await own.query(`LISTEN ${channel}`);
+        onNotice();
+      } catch {
+        destroy(own);
+        again();
+      }
+    };
+    const again = (): void => {
+      clearTimeout(timer);
+      if (isOn && !this.isClosed) timer = setTimeout(() => void connect(), LISTEN_AGAIN_MS).unref();
+    };
+    void connect();
+    return () => {
+      isOn = false;
+      clearTimeout(timer);
+      destroy(client);
+    };
+  }
+
   async close(): Promise<void> {
     this.isClosed = true;
     const writer = await this.writer?.catch(() => undefined);
@@ -202,16 +238,12 @@ export class Database {
   }
 
   private async use<T>(client: PoolClient, work: () => Promise<T>): Promise<T> {
-    // A client that fails while it is in use says so twice.
-    const ignore = () => undefined;
-    client.on('error', ignore);
     let isBroken = true;
     try {
       const value = await work();
       isBroken = false;
       return value;
     } finally {
-      client.off('error', ignore);
       client.release(isBroken);
     }
   }
@@ -219,6 +251,10 @@ export class Database {
 
 /** Connections whose settings were made. */
 const prepared = new WeakSet<object>();
+
+/** What is escaped in an element of a list. */
+const SPECIAL = /["\\]/;
+const ALL_SPECIAL = /["\\]/g;
 
 /** The names of prepared statements, by their text: a connection parses and plans each only once. */
 const names = new Map<string, string>();
@@ -249,7 +285,7 @@ class PreparedStatements implements Statements {
   }
 
   /** Statements of the same turn are sent at once. */
-  private query(config: QueryConfig & { readonly rowMode?: 'array' }): Promise<QueryResult> {
+  private query(config: QueryConfig<Value[]> & { readonly rowMode?: 'array' }): Promise<QueryResult> {
     if (!this.isCorked) {
       this.isCorked = true;
       this.stream.cork();
@@ -258,8 +294,22 @@ class PreparedStatements implements Statements {
         this.stream.uncork();
       });
     }
-    return this.client.query(config);
+    return this.client.query({ ...config, values: (config.values ?? []).map(asParameter) });
   }
+}
+
+/** Lists as PostgreSQL writes them: the driver takes several times as long for them. */
+function asParameter(value: Value): Exclude<Value, readonly Value[]> {
+  return Array.isArray(value) ? `{${value.map(elementText).join(',')}}` : (value as string);
+}
+
+function elementText(value: Value): string {
+  if (value === null) return 'NULL';
+  if (typeof value === 'string')
+    return `"${SPECIAL.test(value) ? value.replace(ALL_SPECIAL, '\\$&') : value}"`;
+  if (value instanceof Uint8Array)
+    return `"\\\\x${Buffer.from(value.buffer, value.byteOffset, value.length).toString('hex')}"`;
+  return String(value);
 }
 
 function streamOf(client: Client | PoolClient): Duplex {
@@ -290,7 +340,9 @@ function parserOf(pg: Driver) {
 
 async function loadDriver(): Promise<Driver> {
   try {
-    return (await import('pg')).default;
+    const driver = await import('pg');
+    // The bundle of the command line loads it as CommonJS.
+    return driver.default ?? (driver as unknown as Driver);
   } catch (error) {
     throw new VolleyError(
       'STORE_UNAVAILABLE',

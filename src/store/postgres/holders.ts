@@ -48,6 +48,13 @@ const RENEW = `
 const RELEASE = 'DELETE FROM leases WHERE batch = $1 AND epoch = $2';
 const RELEASE_ANY = 'DELETE FROM leases WHERE batch = $1';
 const END = 'UPDATE batches SET ended_at = $2 WHERE id = $1';
+/** The batches that servers run, so that another one continues them; see servers.ts. */
+const SERVE = `
+  INSERT INTO served (batch) VALUES ($1) ON CONFLICT (batch) DO UPDATE SET takeovers = 0, settled = 0`;
+const NO_LONGER_SERVE = 'DELETE FROM served WHERE batch = $1';
+const COUNT_TAKEOVER = `
+  UPDATE served s SET settled = b.ended, takeovers = CASE WHEN b.ended > s.settled THEN 1 ELSE s.takeovers + 1 END
+  FROM (SELECT id, completed + failed + cancelled + skipped AS ended FROM batches) b WHERE s.batch = $1 AND b.id = s.batch`;
 /** Items are left out: an open item has an open or running group. */
 const HAS_OPEN = `
   SELECT 1 FROM states WHERE status = ${OPEN} AND parent IS NULL AND key BETWEEN $1 AND $2 LIMIT 1`;
@@ -62,6 +69,8 @@ export class Holders {
   private readonly held = new Map<string, Held>();
   /** Batches that another process took over; late writes to them must be rejected. */
   private readonly lost = new Set<string>();
+  /** Whether other servers continue what this process leaves behind. */
+  isServer = false;
 
   constructor(
     private readonly self: ProcessIdentity,
@@ -72,8 +81,11 @@ export class Holders {
     return this.held.size;
   }
 
-  /** Writes the claim. It holds once it is committed and passed to `keep`. */
-  async claim(tx: Transaction, batch: string): Promise<Held> {
+  /**
+   * Writes the claim. It holds once it is committed and passed to `keep`. Who continues the run of another process also
+   * answers the requests that were made to it.
+   */
+  async claim(tx: Transaction, batch: string, continues: boolean): Promise<Held> {
     const locked = existing(tx, batch);
     const holder = this.holderOf(locked.lease, tx.now);
     if (holder !== undefined) throw batchHeld(batch, holder);
@@ -86,7 +98,12 @@ export class Holders {
     await Promise.all([
       statements.run(NEXT_EPOCH, batchId, epoch),
       statements.run(TAKE, batchId, epoch, ...identity, now),
-      statements.run(FORGET_REQUESTS, batchId),
+      continues
+        ? statements.run(COUNT_TAKEOVER, batchId)
+        : Promise.all([
+            statements.run(FORGET_REQUESTS, batchId),
+            statements.run(this.isServer ? SERVE : NO_LONGER_SERVE, batchId),
+          ]),
     ]);
     tx.isDirty = true;
     locked.epoch = epoch;
@@ -143,14 +160,24 @@ export class Holders {
 
   /** Gives up leases that could not be renewed in time: another process may have taken them. */
   giveUpExpired(): void {
-    const now = steadyMs();
-    for (const held of [...this.held.values()]) if (now - held.renewedAt >= this.leaseMs) this.lose(held);
+    for (const held of [...this.held.values()]) if (this.isExpired(held)) this.lose(held);
+  }
+
+  private isExpired({ renewedAt }: Held): boolean {
+    return steadyMs() - renewedAt >= this.leaseMs;
   }
 
   /** Finds out whether a locked batch was taken over. Before anything is written to it. */
   notice(tx: Transaction, batch: string): void {
     const held = this.held.get(batch);
     if (held !== undefined && !isHeld(tx, held)) this.lose(held);
+  }
+
+  /** Throws if the lease may have ended while a write was under way: what it allows must not begin any more. */
+  checkStillHeld(batch: string): void {
+    const held = this.held.get(batch);
+    if (held !== undefined && this.isExpired(held)) this.lose(held);
+    this.checkNotLost(batch);
   }
 
   /** Throws if this store ran the batch and another took it over. */
@@ -185,8 +212,8 @@ export class Holders {
   }
 
   /**
-   * The live holder of a lease. A process that can be seen from here is alive or not, whatever the clock says; of others
-   * the server's clock tells how long they have been silent.
+   * The live holder of a lease. A process that is seen to be gone has lost it at once. One that is there may be cut off from
+   * the server, so for it, as for those that cannot be seen, the server's clock tells how long it has been silent.
    */
   holderOf(lease: LeaseRow | undefined, now: number): LeaseHolder | undefined {
     if (lease === undefined || !this.lives(lease, now)) return undefined;
@@ -204,7 +231,7 @@ export class Holders {
     };
     // Machines may share a name, so a host of this name that has another boot says nothing.
     const seen = isVisibleTo(this.self, other) ? livesAsSeenBy(this.self, other) : undefined;
-    return seen ?? Math.abs(now - lease.seen_at) < this.leaseMs;
+    return seen !== false && Math.abs(now - lease.seen_at) < this.leaseMs;
   }
 
   private async end(tx: Transaction, held: Held, at: number, leavesOpen: boolean): Promise<boolean> {
@@ -215,7 +242,10 @@ export class Holders {
       const open = await statements.rows(HAS_OPEN, keyOf(held.batchId, 0), lastKeyOf(held.batchId));
       if (open.length > 0) return false;
     }
-    await statements.run(END, held.batchId, Math.trunc(at));
+    await Promise.all([
+      statements.run(END, held.batchId, Math.trunc(at)),
+      statements.run(NO_LONGER_SERVE, held.batchId),
+    ]);
     await this.release(tx, held);
     return true;
   }

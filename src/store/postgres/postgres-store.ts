@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CachedEntry, StoredCachedEntry } from '../../coordinator/result-cache.ts';
 import { VolleyError } from '../../core/errors.ts';
 import type { Spending } from '../../runners/runner.ts';
+import type { FeedTask, StoreFeed } from '../feed.ts';
 import { ownIdentity, type ProcessIdentity } from '../process-identity.ts';
 import type {
   AddedTasks,
@@ -42,8 +43,10 @@ import { addTasks, cancel, clear, endItems, endOpen, recover, reopen } from './b
 import { Committer, type Write } from './committer.ts';
 import { Database } from './connection.ts';
 import { existing, HEARTBEAT_MS, Holders, LEASE_MS } from './holders.ts';
+import { PostgresFeed } from './postgres-feed.ts';
 import { Queries } from './queries.ts';
 import { migrate } from './schema.ts';
+import { PostgresServers } from './servers.ts';
 import { addOutput, cacheResults, cacheUsed, trimCache, trimOutput } from './side-tables.ts';
 import type { TaskStates } from './task-states.ts';
 import { toText } from './text.ts';
@@ -97,7 +100,11 @@ export class PostgresStore implements Store {
   private readonly holders: Holders;
   private readonly committer: Committer;
   private readonly queries: Queries;
+  readonly isRemote = true;
+  readonly servers: PostgresServers;
+  readonly feed: StoreFeed;
   private heartbeat: NodeJS.Timeout | undefined = undefined;
+  private expiry: NodeJS.Timeout | undefined = undefined;
   private renewing: Promise<void> | undefined = undefined;
   private closing: Promise<void> | undefined = undefined;
 
@@ -109,11 +116,27 @@ export class PostgresStore implements Store {
     this.leaseNow = now;
     this.heartbeatMs = heartbeatMs;
     this.holders = new Holders(identity, leaseMs);
+    const feed = new PostgresFeed(database);
+    this.feed = {
+      follow: (onNews) => this.read(() => feed.follow(onNews)),
+      end: () => this.read(() => feed.end()),
+      read: (after, options) => this.read(() => feed.read(after, options)),
+      report: async (batch, body) => {
+        if (feed.isFollowed) await this.report(batch, body);
+      },
+    };
     this.committer = new Committer(database, {
       locked: (tx, batch) => this.holders.notice(tx, batch),
+      committed: (tx) => feed.committed(tx.isFollowed, tx.hasNews),
       now,
     });
     this.queries = new Queries(database, this.holders, now);
+    this.servers = new PostgresServers(database, identity, {
+      joined: () => {
+        this.holders.isServer = true;
+      },
+      holderOf: (lease, at) => this.holders.holderOf(lease, at),
+    });
   }
 
   /** The address without its password. */
@@ -159,8 +182,9 @@ export class PostgresStore implements Store {
     });
   }
 
-  started(batch: string, seq: number, at: number): Promise<void> {
-    return this.decide(batch, [seq], (states, tx) => states.started(tx, batch, seq, at));
+  async started(batch: string, seq: number, at: number): Promise<void> {
+    await this.decide(batch, [seq], (states, tx) => states.started(tx, batch, seq, at));
+    this.holders.checkStillHeld(batch);
   }
 
   placed(batch: string, seq: number, worker: string): Promise<void> {
@@ -212,12 +236,13 @@ export class PostgresStore implements Store {
       apply: async (tx) => {
         await tx.statements.run(START_BATCH, existing(tx, batch).id, Math.trunc(at), toText(options));
         tx.isDirty = true;
+        tx.note(batch, { event: 'run' });
       },
     });
   }
 
   reopen(batch: string, ids?: readonly string[]): Promise<number> {
-    return this.write({ batch, apply: (tx) => reopen(tx, batch, ids) });
+    return this.write({ batch, apply: (tx) => reopen(tx, batch, ids, this.now()) });
   }
 
   cancel(batch: string, message: string, ids?: readonly string[]): Promise<number> {
@@ -231,7 +256,7 @@ export class PostgresStore implements Store {
   }
 
   clear(batch: string, status?: readonly TaskStatus[]): Promise<number> {
-    return this.write({ batch, apply: (tx) => clear(tx, this.holders, batch, status) });
+    return this.write({ batch, apply: (tx) => clear(tx, this.holders, batch, status, this.now()) });
   }
 
   batches(): Promise<BatchRecord[]> {
@@ -401,10 +426,20 @@ export class PostgresStore implements Store {
     return this.committer.onCommit(listener);
   }
 
-  async lease(batch: string): Promise<Lease> {
-    const held = await this.write({ batch, apply: (tx) => this.holders.claim(tx, batch) });
+  async lease(batch: string, { continues } = { continues: false }): Promise<Lease> {
+    const write = <T>(apply: (tx: Transaction) => Promise<T>) =>
+      this.write({
+        batch,
+        apply: async (tx) => {
+          const value = await apply(tx);
+          tx.note(batch, { event: 'run' });
+          return value;
+        },
+      });
+    const held = await write((tx) => this.holders.claim(tx, batch, continues));
     this.heartbeat ??= setInterval(() => this.renew(), this.heartbeatMs).unref();
-    return this.holders.keep(held, (apply) => this.write({ batch, apply }));
+    this.expiry ??= setInterval(() => this.holders.giveUpExpired(), this.heartbeatMs / 8).unref();
+    return this.holders.keep(held, write);
   }
 
   ask(batch: string, body: string): Promise<number | undefined> {
@@ -454,6 +489,7 @@ export class PostgresStore implements Store {
       // A lease that is being written is known only once its promise settles.
       await nextTurn();
       clearInterval(this.heartbeat);
+      clearInterval(this.expiry);
       await this.renewing;
       if (this.holders.count > 0) await this.committer.write({ apply: (tx) => this.holders.releaseAll(tx) });
       const { writerId } = this.committer;
@@ -471,8 +507,8 @@ export class PostgresStore implements Store {
    * is given up before another process may take it.
    */
   private renew(): void {
-    if (this.holders.count === 0) return;
     this.holders.giveUpExpired();
+    if (this.holders.count === 0) return;
     this.renewing ??= this.database
       .once(async (statements) => {
         const now = this.leaseNow?.() ?? (await statements.rows<{ now: number }>(SERVER_TIME))[0]!.now;
@@ -506,6 +542,15 @@ export class PostgresStore implements Store {
         this.holders.checkNotLost(batch);
         apply(tx.states, tx);
       },
+    });
+  }
+
+  /** The batch is locked, so that it comes after what this process has written before. */
+  private report(batch: string, body: FeedTask): Promise<void> {
+    return this.writeOwn(batch, async (tx) => {
+      if (tx.find(batch) === undefined) return;
+      tx.note(batch, body);
+      tx.isDirty ||= tx.hasNews;
     });
   }
 

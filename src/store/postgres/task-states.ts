@@ -11,6 +11,7 @@ import {
   PART_BYTES,
   PREVIEW_LENGTH,
   RUNNING,
+  seqInKey,
   statusNumber,
 } from '../rows.ts';
 import type { Statements, Value } from './connection.ts';
@@ -22,6 +23,7 @@ const RESULT_BYTES = 4 * 2 ** 20;
 
 interface TaskState {
   readonly key: number;
+  readonly parent: number | null;
   status: number;
   attempts: number;
   failures: number;
@@ -34,6 +36,7 @@ interface TaskState {
 
 interface StateRow {
   readonly key: number;
+  readonly parent: number | null;
   readonly status: number;
   readonly attempts: number;
   readonly failures: number;
@@ -44,7 +47,7 @@ interface StateRow {
 }
 
 const LOAD = `
-  SELECT s.key, s.status, s.attempts, s.failures, s.started_at, s.attempt_at, s.worker,
+  SELECT s.key, s.parent, s.status, s.attempts, s.failures, s.started_at, s.attempt_at, s.worker,
     a.key IS NOT NULL AS has_attempt
   FROM unnest($2::bigint[]) w (seq)
   JOIN states s ON s.key = (SELECT id FROM batches WHERE name = $1) * ${keyOf(1, 0)} + w.seq
@@ -184,6 +187,7 @@ export class TaskStates {
     for (const row of rows)
       this.loaded.set(row.key, {
         key: row.key,
+        parent: row.parent,
         status: row.status,
         attempts: row.attempts,
         failures: row.failures,
@@ -209,8 +213,8 @@ export class TaskStates {
   }
 
   started(tx: Transaction, batch: string, seq: number, at: number): void {
-    const { id } = this.unsettled(tx, batch, seq).batch;
-    this.start(tx, id, this.loaded.get(keyOf(id, seq))!, Math.trunc(at));
+    const { batch: locked, state } = this.unsettled(tx, batch, seq);
+    this.start(tx, locked.id, batch, state, Math.trunc(at));
   }
 
   placed(tx: Transaction, batch: string, seq: number, worker: string): void {
@@ -218,6 +222,7 @@ export class TaskStates {
     if (state?.status !== RUNNING) return;
     state.worker = toText(worker);
     this.change(state);
+    this.note(tx, batch, state, 'placed', Date.now(), { worker });
   }
 
   ended(
@@ -234,9 +239,10 @@ export class TaskStates {
       return;
     }
     const { batch: locked, state } = this.unsettled(tx, batch, seq);
-    if (startedAt !== undefined) this.start(tx, locked.id, state, Math.trunc(startedAt));
+    if (startedAt !== undefined) this.start(tx, locked.id, batch, state, Math.trunc(startedAt));
     this.move(tx, locked.id, state, statusNumber(end.status));
     this.changed.ends.push(unsuccessfulEnd(state.key, end, at, durationMs));
+    this.note(tx, batch, state, end.status, at, endFields(end));
   }
 
   completed(tx: Transaction, batch: string, tasks: readonly Completion[]): void {
@@ -246,7 +252,7 @@ export class TaskStates {
       if (seen.has(seq)) throw settled(batch, seq);
       seen.add(seq);
     }
-    for (const task of tasks) this.complete(tx, tx.find(batch)!.id, task);
+    for (const task of tasks) this.complete(tx, tx.find(batch)!.id, batch, task);
   }
 
   /** Reopens a task whose attempt was cut short. */
@@ -260,7 +266,7 @@ export class TaskStates {
     durationMs: number | undefined,
   ): void {
     const { batch: locked, state } = this.unsettled(tx, batch, seq);
-    if (startedAt !== undefined) this.start(tx, locked.id, state, Math.trunc(startedAt));
+    if (startedAt !== undefined) this.start(tx, locked.id, batch, state, Math.trunc(startedAt));
     if (state.attempts > 0 && !state.hasAttempt)
       this.changed.attempts.push([
         state.key,
@@ -279,6 +285,7 @@ export class TaskStates {
     state.worker = null;
     state.hasAttempt = state.attempts > 0;
     this.move(tx, locked.id, state, OPEN);
+    this.note(tx, batch, state, 'opened', at);
   }
 
   attemptFailed(tx: Transaction, batch: string, seq: number, attempt: FailedAttempt): void {
@@ -301,6 +308,8 @@ export class TaskStates {
     state.failures++;
     state.hasAttempt = true;
     this.change(state);
+    const retry = { reason, ...(retryAt !== undefined && { retry_in_ms: Math.max(0, retryAt - endedAt) }) };
+    this.note(tx, batch, state, 'retrying', endedAt, retry);
   }
 
   spent(tx: Transaction, batch: string, seq: number, { inputTokens, outputTokens, costUsd }: Spending): void {
@@ -310,17 +319,20 @@ export class TaskStates {
     add(this.changed.spending, state.key, sums);
     add(this.changed.batchSpending, tx.find(batch)!.id, sums);
     this.isChanged = true;
+    tx.note(batch, { event: 'changed' });
   }
 
   private complete(
     tx: Transaction,
     batchId: number,
+    batch: string,
     { seq, result, startedAt, endedAt, durationMs, blobs, isCached = false, usage }: Completion,
   ): void {
     const state = this.loaded.get(keyOf(batchId, seq))!;
     const { key } = state;
-    if (startedAt !== undefined) this.start(tx, batchId, state, Math.trunc(startedAt));
+    if (startedAt !== undefined) this.start(tx, batchId, batch, state, Math.trunc(startedAt));
     this.move(tx, batchId, state, COMPLETED);
+    this.note(tx, batch, state, 'completed', endedAt, isCached ? { cached: true } : undefined);
     const preview = result === undefined ? undefined : beginningOf(result, PREVIEW_LENGTH);
     const bytes = result === undefined || preview!.length === result.length ? undefined : Buffer.from(result);
     const size = bytes?.length ?? (result === undefined ? null : Buffer.byteLength(result));
@@ -361,13 +373,26 @@ export class TaskStates {
     return locked && this.loaded.get(keyOf(locked.id, seq));
   }
 
-  private start(tx: Transaction, batchId: number, state: TaskState, at: number): void {
+  private start(tx: Transaction, batchId: number, batch: string, state: TaskState, at: number): void {
     state.attempts++;
     state.startedAt ??= at;
     state.attemptAt = at;
     state.worker = null;
     state.hasAttempt = false;
     this.move(tx, batchId, state, RUNNING);
+    this.note(tx, batch, state, 'started', at);
+  }
+
+  private note(
+    tx: Transaction,
+    batch: string,
+    { key, parent, attempts: attempt }: TaskState,
+    type: string,
+    at: number,
+    more?: object,
+  ): void {
+    if (!tx.isFollowed) return;
+    tx.note(batch, { seq: seqInKey(key), type, attempt, at: Math.trunc(at), ...more }, key, parent);
   }
 
   private move(tx: Transaction, batchId: number, state: TaskState, status: number): void {
@@ -381,6 +406,13 @@ export class TaskStates {
     this.changed.states.add(state);
     this.isChanged = true;
   }
+}
+
+function endFields(end: Exclude<TaskEnd, { status: 'completed' }>): object | undefined {
+  if (end.status === 'cancelled') return undefined;
+  if (end.status === 'failed') return { reason: end.reason };
+  // Undefined fields are left out of JSON.
+  return { cause: end.cause, code: end.code };
 }
 
 /** The row of an end. */

@@ -1,5 +1,7 @@
+import type { FeedBody, FeedTask } from '../feed.ts';
 import { fromStored, STATUSES, type StoredText } from '../rows.ts';
 import type { Statements, Value } from './connection.ts';
+import { type FeedRow, IS_FOLLOWED, writeFeed } from './feed-rows.ts';
 import type { LeaseRow } from './holders.ts';
 import { type ChangedTasks, TaskStates } from './task-states.ts';
 import { toText } from './text.ts';
@@ -23,7 +25,7 @@ const LOCK_BATCHES = `
   SELECT id, name, last_seq, epoch FROM batches WHERE name = ANY($1::text[]) ORDER BY id FOR NO KEY UPDATE`;
 /** A statement of its own: it must see what was committed while the lock was awaited. */
 const READ_LEASES = `
-  SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now, l.*
+  SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now, (${IS_FOLLOWED}) AS followed, l.*
   FROM batches b LEFT JOIN leases l ON l.batch = b.id WHERE b.name = ANY($1::text[])`;
 const LOCK_NEW = 'SELECT id, name, last_seq, epoch FROM batches WHERE name = $1 FOR NO KEY UPDATE';
 const ADD_BATCH = `
@@ -52,6 +54,9 @@ export class Transaction {
   isDirty = false;
   /** The time that judges leases, when batches were locked. */
   now = 0;
+  /** Whether what happens is noted for readers of the feed; undefined before a batch was locked. */
+  isFollowed: boolean | undefined;
+  private readonly news: FeedRow[] = [];
 
   constructor(
     readonly statements: Statements,
@@ -65,11 +70,17 @@ export class Transaction {
     const texts = names.map(toText);
     const [rows, leases] = await Promise.all([
       this.statements.rows<BatchRow>(LOCK_BATCHES, texts),
-      this.statements.rows<LeaseRow & { readonly now: number }>(READ_LEASES, texts),
+      this.statements.rows<LeaseRow & { readonly now: number; readonly followed: boolean }>(
+        READ_LEASES,
+        texts,
+      ),
     ]);
     // The batch of a lease that is not there is null.
     const leaseOf = new Map(leases.map((lease) => [lease.batch, lease]));
-    if (leases[0] !== undefined) this.setTime(leases[0].now);
+    if (leases[0] !== undefined) {
+      this.setTime(leases[0].now);
+      this.isFollowed = leases[0].followed;
+    }
     for (const row of rows) this.batches.set(fromStored(row.name), lockedBatch(row, leaseOf.get(row.id)));
   }
 
@@ -88,6 +99,8 @@ export class Transaction {
     const [made] = await this.statements.rows<BatchRow>(ADD_BATCH, toText(name), at);
     if (made !== undefined) {
       this.isDirty = true;
+      const [row] = await this.statements.rows<{ followed: boolean }>(IS_FOLLOWED);
+      this.isFollowed = row!.followed;
       const batch = lockedBatch(made, undefined);
       this.batches.set(name, batch);
       return batch;
@@ -131,6 +144,21 @@ export class Transaction {
     this.changeCount(batchId, 0, -1);
   }
 
+  /** Adds an entry to the feed, about the batch or about a task, by its key and that of its group. */
+  note(
+    batch: string,
+    body: FeedBody | Omit<FeedTask, 'id'>,
+    key: number | null = null,
+    parent: number | null = null,
+  ): void {
+    if (this.isFollowed) this.news.push([toText(batch), key, parent, JSON.stringify(body).slice(1, -1)]);
+  }
+
+  /** Whether the feed has something new with this transaction. */
+  get hasNews(): boolean {
+    return this.news.length > 0;
+  }
+
   /** The tasks that were loaded, for decisions in memory. */
   get states(): TaskStates {
     return this.tasks;
@@ -141,10 +169,16 @@ export class Transaction {
     await Promise.all(this.pending());
   }
 
-  /** The same as the last thing, counted as the given write of its writer. */
-  async finish(writer: number, write: number): Promise<void> {
+  /** Counts the transaction as the given write of its writer, whose row it locks. */
+  async count(writer: number, write: number): Promise<void> {
+    await this.statements.run(WRITE_VERSION, writer, write);
+  }
+
+  /** The same as the last thing. What there is to commit is known when it returns. */
+  async finish(): Promise<void> {
     const writes = this.pending();
-    if (this.isDirty) await Promise.all([...writes, this.statements.run(WRITE_VERSION, writer, write)]);
+    if (this.isDirty && this.hasNews) writes.push(writeFeed(this.statements, this.news));
+    await Promise.all(writes);
   }
 
   private pending(): Promise<unknown>[] {

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { defineTool } from '../../../src/tools/define-tool.ts';
 import type { Tool } from '../../../src/tools/tool.ts';
+import { amount } from '../../support/depth.ts';
 import { openRig, type Rig } from '../support/rig.ts';
 
 interface Input {
@@ -98,5 +99,5 @@ it('a for_each does what the same tasks do that are written out', { timeout: 120
       if (isFine) expect(JSON.parse((await rig.store.result(grouped, 'each'))!)).toEqual(results);
     },
   );
-  await fc.assert(check, { numRuns: 25 });
+  await fc.assert(check, { numRuns: amount({ quick: 10, deep: 25 }) });
 });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { BatchExecutor } from '../../../src/batch/executor/batch-executor.ts';
 import type { TaskEvent } from '../../../src/batch/run/events.ts';
-import { openStore } from '../../../src/store/sqlite-store.ts';
+import { loadStore } from '../../../src/store/open/load-store.ts';
 import { HeldCalls, openRig } from '../support/rig.ts';
 import { list, mayFail, ran } from './support.ts';
 
@@ -34,7 +34,7 @@ describe('a group that runs', () => {
     await calls.started('a');
     calls.finish('a');
     await calls.started('c');
-    const store = await openStore(rig.file);
+    const store = await loadStore(rig.file);
     const other = new BatchExecutor({ coordinator: rig.coordinator, store });
     // What has completed is stored before the next one starts.
     const view = await other.view('default');

@@ -2,7 +2,7 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import { describe, expect, it } from 'vitest';
 import { defineTool } from '../../../src/tools/define-tool.ts';
 import type { Tool } from '../../../src/tools/tool.ts';
-import { HeldCalls, openRig, type Rig } from '../support/rig.ts';
+import { HeldCalls, isOnPostgres, openRig, type Rig } from '../support/rig.ts';
 
 const double = defineTool<{ n: number }>({
   name: 'double',
@@ -280,7 +280,8 @@ describe('a program that is stopped', () => {
     expect((await rig.ask('start', { wait: true })).data).toMatchObject({ returned: [3, 4] });
   });
 
-  it('is told and stops when it does not repeat what it did before', async () => {
+  // The store is changed by hand, which is the same whatever it is.
+  it.skipIf(isOnPostgres)('is told and stops when it does not repeat what it did before', async () => {
     const held = new HeldCalls();
     const rig = await openRig([held.tool('held', { idempotent: true }), double]);
     await add(rig, `await tools.double({ n: 1 }); return tools.held({ key: 'a' })`);

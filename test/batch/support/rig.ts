@@ -6,22 +6,34 @@ import type { RunSizes } from '../../../src/batch/run/batch-run.ts';
 import type { VolleyConfig } from '../../../src/config/config.ts';
 import type { ParallelToolCoordinator } from '../../../src/coordinator/coordinator.ts';
 import type { RetryOptions } from '../../../src/core/retry.ts';
-import { openStore, type SqliteStore } from '../../../src/store/sqlite-store.ts';
+import { loadStore } from '../../../src/store/open/load-store.ts';
+import type { Store } from '../../../src/store/store.ts';
 import { defineTool } from '../../../src/tools/define-tool.ts';
 import type { Tool } from '../../../src/tools/tool.ts';
 import { broken, echo, openTestCoordinator } from '../../coordinator/support.ts';
 import { type Gate, gate } from '../../engine/support/gate.ts';
+import { newSchema } from '../../store/support/postgres.ts';
+import { sharedPostgres } from '../../support/postgres.ts';
 
 export interface Rig {
   readonly executor: BatchExecutor;
   readonly coordinator: ParallelToolCoordinator;
-  readonly store: SqliteStore;
+  readonly store: Store;
   readonly folder: string;
+  /** The file of the store, or its address. */
   readonly file: string;
   /** The answer to a request that must be done. */
   ask(action: string, args?: object): Promise<BatchAnswer>;
   /** The state of all tasks of a batch: `t1 completed`, `t2 failed error: it broke`, `t3 failed timeout`. */
   standing(batch?: string): Promise<string[]>;
+}
+
+/** Whether the stores of these tests are in PostgreSQL; vitest.config.ts says which tests run on it, too. */
+export const isOnPostgres = process.env['VOLLEY_TEST_STORE'] === 'postgres';
+
+/** A place for a store, where nothing is yet. */
+export async function newPlace(folder: string): Promise<string> {
+  return isOnPostgres ? newSchema(await sharedPostgres()) : join(folder, 'volley.db');
 }
 
 /** An executor on a new store in an empty folder, with some tools; closed after the test. */
@@ -33,8 +45,8 @@ export async function openRig(
 ): Promise<Rig> {
   const { coordinator, folder } = openTestCoordinator(change);
   coordinator.register(echo, broken, ...tools);
-  const place = file ?? join(folder, 'volley.db');
-  const store = await openStore(place);
+  const place = file ?? (await newPlace(folder));
+  const store = await loadStore(place);
   const executor = new BatchExecutor({ coordinator, store, ...(sizes && { sizes }) });
   onTestFinished(async () => {
     coordinator.engine.cancelAll('the test is over');

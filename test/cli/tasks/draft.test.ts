@@ -120,7 +120,7 @@ test('at a terminal the plan is written and its commands are trusted only after 
   const refused = project([PLAN]);
   expect((await refused.draft(['--from', 'idea.md'], { typed: 'n\n' })).status).toBe(1);
   expect(refused.written()).toEqual([]);
-  // Nothing hides a command from whoever is asked.
+  // Nothing hides a command from the person who is asked.
   const hidden = { ...index, title: 'Index\u001b[8m', deliverables: ['src/\u001b[2Kindex.ts'] };
   const sly = project([{ ...PLAN, subtasks: [hidden] }]);
   const asked = await sly.draft(['--from', 'idea.md'], { typed: 'n\n' });

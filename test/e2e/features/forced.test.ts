@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import type { RunReport } from '../../../src/tasks/run/report.ts';
+import { say } from '../../cli/support/program.ts';
 import { FeatureProject } from '../../tasks/run/feature-project.ts';
 import { runBuilt } from '../support/built-volley.ts';
 
@@ -23,11 +24,11 @@ it('an agent with a cleared environment cannot complete a subtask with --force',
   expect(project.subtask('02')).toMatchObject({ status: 'pending' });
 
   // A person may, and everybody can see it.
-  await runBuilt(project.folder, ['tasks', 'complete', 'auth', '01', 'By hand', '--force']);
-  const { stdout: status } = await runBuilt(project.folder, ['tasks', 'status', 'auth']);
+  await say(project.folder, ['tasks', 'complete', 'auth', '01', 'By hand', '--force']);
+  const { stdout: status } = await say(project.folder, ['tasks', 'status', 'auth']);
   expect(status).toContain('! 01 - Do 01 [completed with --force]');
-  const logs = await runBuilt(project.folder, ['tasks', 'logs', 'auth', '01']);
+  const logs = await say(project.folder, ['tasks', 'logs', 'auth', '01']);
   expect(logs.stdout).toMatch(/▶ attempt 1 by coder[\s\S]*✗ /);
-  const missing = await runBuilt(project.folder, ['tasks', 'logs', 'auth', '02', '--json']);
+  const missing = await say(project.folder, ['tasks', 'logs', 'auth', '02', '--json']);
   expect(JSON.parse(missing.stdout)).toMatchObject({ error: { code: 'INVALID_VALUE' } });
 });

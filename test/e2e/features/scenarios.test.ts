@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RunReport } from '../../../src/tasks/run/report.ts';
+import { say } from '../../cli/support/program.ts';
 import { FeatureProject } from '../../tasks/run/feature-project.ts';
 import { runBuilt } from '../support/built-volley.ts';
 
@@ -90,9 +91,9 @@ Run it with: volley tasks run auth --batch 2 --session .tmp/sessions/auth/contex
       subtasks: [{ seq: '04', discrepancy: null }],
       next: { feature_completed: true, command: 'volley tasks archive auth' },
     });
-    const kept = await runBuilt(project.folder, ['tasks', 'report', 'auth']);
+    const kept = await say(project.folder, ['tasks', 'report', 'auth']);
     expect(kept.stdout).toContain('## Batch 2 Execution Complete');
-    const again = await runBuilt(project.folder, ['tasks', 'run', 'auth']);
+    const again = await say(project.folder, ['tasks', 'run', 'auth']);
     expect([again.status, again.stdout]).toEqual([0, expect.stringContaining('All subtasks are completed.')]);
     expect(project.begun()).toHaveLength(4);
   });
@@ -122,7 +123,7 @@ Run it with: volley tasks run auth --batch 2 --session .tmp/sessions/auth/contex
       '02': { deliverables: ['api'], suggested_agent: 'CoderAgent', behaviour: { meet: 2 } },
       '03': { deliverables: ['both'], depends_on: ['01', '02'] },
     });
-    const refused = await runBuilt(project.folder, ['tasks', 'run', 'auth', '--json']);
+    const refused = await say(project.folder, ['tasks', 'run', 'auth', '--json']);
     expect(refused.status).toBe(2);
     expect(report(refused.stdout)).toMatchObject({
       error: {
@@ -150,11 +151,11 @@ Run it with: volley tasks run auth --batch 2 --session .tmp/sessions/auth/contex
       '04': { deliverables: ['d'], depends_on: ['01'] },
     });
     const words = ['tasks', 'run', 'auth', '--subtasks', '01,02,03,04'];
-    const batch = await runBuilt(project.folder, words);
+    const batch = await say(project.folder, words);
     expect(batch.status).toBe(2);
     for (const why of [/"src\/a\.ts" .*"src\/\*\*"/, /03 .*"parallel": true/, /04 waits for 01/])
       expect(batch.stderr).toMatch(why);
-    const whole = await runBuilt(project.folder, ['tasks', 'run', 'auth']);
+    const whole = await say(project.folder, ['tasks', 'run', 'auth']);
     expect([whole.status, whole.stderr]).toEqual([2, expect.stringContaining('--serialize')]);
     expect(project.notes()).toEqual([]);
     const serial = await runBuilt(project.folder, ['tasks', 'run', 'auth', '--serialize']);

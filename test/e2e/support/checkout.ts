@@ -3,6 +3,7 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, wr
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { say } from '../../cli/support/program.ts';
 import { buildProgram } from './built-program.ts';
 import type { Ended } from './built-volley.ts';
 
@@ -50,7 +51,7 @@ export class Checkout {
 
   /** The same with the hash that examples/README.md has users give. */
   async trustedVolley(args: readonly string[], folder: string): Promise<Ended> {
-    const { stdout } = await this.volley(['trust', '--print'], folder);
+    const { stdout } = await say(join(this.folder, folder), ['trust', '--print']);
     return this.node([built.main, ...args], folder, { VOLLEY_TRUST: stdout.trim() });
   }
 

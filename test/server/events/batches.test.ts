@@ -78,7 +78,7 @@ test('a batch can be followed from its first task to its end', async () => {
   expect(JSON.stringify(client.events)).not.toContain('other');
 });
 
-test('the snapshot of a batch shows what runs and what has ended, without texts of errors', async () => {
+test('the snapshot of a batch shows running and ended tasks, without texts of errors', async () => {
   const held = new HeldCalls();
   const rig = await openRig([held.tool()]);
   await rig.ask('add', { id: 'a', function: 'held', params: { key: 'a' }, batch: 'b' });
@@ -94,7 +94,7 @@ test('the snapshot of a batch shows what runs and what has ended, without texts 
   ]);
 });
 
-test('the snapshot and the executions tell of a pause before a retry, and of its end', async () => {
+test('the snapshot and the executions show a pause before a retry, and its end', async () => {
   const late = defineTool({
     name: 'late',
     retry: { maxRetries: 1, delayMs: 3_600_000, maxDelayMs: 3_600_000, jitter: 0 },

@@ -94,7 +94,7 @@ test('what happens to the calls of a coordinator in the same process is in the s
   expect(JSON.stringify(events)).not.toContain('text-of');
 });
 
-test('a stream of /v1/execute tells of each call while it runs, and of its result after its end', async () => {
+test('a stream of /v1/execute reports each call while it runs, and its result after its end', async () => {
   const held = new HeldCalls();
   const served = await serve({ tools: reporting(held), events: { progressMs: 20 } });
   const all = await followAll(served);

@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 /** Below those that systems give away by chance: nobody else gets it while the server is away. */
 const PORTS = [10_000, 32_768] as const;
 
-/** A port that nobody listens on, for a server that shall come back to it. */
+/** A port that nobody listens on, for a server that will come back to it. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(...PORTS);

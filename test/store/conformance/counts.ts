@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { TaskStatus } from '../../../src/store/records.ts';
 import type { Store } from '../../../src/store/store.ts';
+import { amount } from '../../support/depth.ts';
 import { done, failed, tasks } from '../support/store.ts';
 import type { StoreHarness } from './harness.ts';
 
@@ -104,7 +105,7 @@ export function countTests({ newPlace, open }: StoreHarness): void {
         expect(await stores[0].batches()).toMatchObject(await counted(stores[1]));
         for (const store of stores) await store.close();
       });
-      await fc.assert(check, { numRuns: 25 });
+      await fc.assert(check, { numRuns: amount({ quick: 12, deep: 25 }) });
     });
   });
 

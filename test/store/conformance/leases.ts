@@ -11,7 +11,8 @@ export function leaseTests({ newPlace, open, isLocal }: StoreHarness): void {
   describe('a lease', () => {
     it('keeps everybody else from running the batch, and says who holds it and since when', async () => {
       const place = newPlace();
-      const [one, two] = [await open(place, { now: () => 1_700_000_000_000 }), await open(place)];
+      const now = () => 1_700_000_000_000;
+      const [one, two] = [await open(place, { now }), await open(place, { now })];
       await one.addTasks('b', tasks(1));
       await one.addTasks('free', tasks(1));
       const lease = await one.lease('b');

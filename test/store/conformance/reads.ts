@@ -150,7 +150,7 @@ export function readTests({ newPlace, open }: StoreHarness): void {
   });
 
   describe('a watch', () => {
-    it('reports what others did while nobody looked to whoever comes back', async () => {
+    it('reports what others did while nobody looked to a reader that comes back', async () => {
       const place = newPlace();
       const [here, there] = [await open(place), await open(place)];
       for (const batch of ['changes', 'goes', 'stays']) await there.addTasks(batch, tasks(1));

@@ -42,7 +42,7 @@ export function recoveryTests({ newPlace, open }: StoreHarness): void {
         message: expect.stringContaining('send_mail'),
       });
       expect(await store.recover(() => true)).toEqual({ reopened: [], crashed: [] });
-      // A person decides that it shall run again.
+      // A person decides that it runs again.
       expect(await store.reopen('b')).toBe(1);
       expect(await statuses(store, 'b')).toMatchObject({ once: 'open' });
     });

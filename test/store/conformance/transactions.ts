@@ -79,7 +79,8 @@ export function transactionTests({ newPlace, open }: StoreHarness): void {
       let turns = 0;
       while (!isAdded) {
         const seen = await store.batches();
-        // A read that comes with the commit sees it whole.
+        // What is committed can be read before its writer knows: by other processes in every store, and in a database
+        // server also on another connection of the same one. A read sees the whole of it or nothing.
         if (seen.length > 0) expect(seen[0]!.counts.open).toBe(100_000);
         turns++;
         await turn();

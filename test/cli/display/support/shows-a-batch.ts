@@ -14,5 +14,5 @@ setTimeout(() => {
   if (process.argv[2] === 'throw') throw new Error('on purpose');
   if (process.argv[2] === 'exit') process.exit(3);
 }, 100);
-// If no signal comes the test shall fail, not hang.
+// If no signal comes, the test must fail, not hang.
 setTimeout(() => clearInterval(waiting), 120_000).unref();

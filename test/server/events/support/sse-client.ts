@@ -20,10 +20,19 @@ export class SseClient {
   private isInBody = false;
   private changed: (() => void)[] = [];
 
-  constructor(port: number, path = '/', { lastEventId }: { readonly lastEventId?: string | undefined } = {}) {
+  constructor(
+    port: number,
+    path = '/',
+    {
+      lastEventId,
+      token,
+    }: { readonly lastEventId?: string | undefined; readonly token?: string | undefined } = {},
+  ) {
     this.lastEventId = lastEventId;
     this.socket = createConnection({ port, host: '127.0.0.1' });
-    const header = lastEventId === undefined ? '' : `Last-Event-ID: ${lastEventId}\r\n`;
+    const header =
+      (lastEventId === undefined ? '' : `Last-Event-ID: ${lastEventId}\r\n`) +
+      (token === undefined ? '' : `Authorization: Bearer ${token}\r\n`);
     this.socket.write(
       `GET ${path} HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n${header}\r\n`,
     );
