@@ -208,6 +208,7 @@ const WORKERS: readonly WorkerStatus[] = (['ready', 'ready', 'draining', 'lost']
     pid: 4100 + 7 * place,
     version: '0.1.0',
     labels: place === 1 ? { gpu: true, zone: 'north' } : { zone: 'north' },
+    agents: { names: [], repositories: [] },
     tools: 12,
     lastHeardMs: state === 'lost' ? 42_000 : 300,
     use: [

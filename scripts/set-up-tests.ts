@@ -17,7 +17,7 @@ const NEEDED = [
   { program: 'postgres', packageName: 'postgresql', what: 'the tests of stores' },
 ] as const;
 
-/** The user's configuration, for all tests: what they approve shall not be approved for whoever runs them. */
+/** The user's configuration, for all tests: what they approve must not be approved for the user who runs them. */
 const home = mkdtempSync(join(tmpdir(), 'volley-test-home-'));
 
 export async function teardown(): Promise<void> {
@@ -30,9 +30,9 @@ export async function teardown(): Promise<void> {
  * missing is installed. What tests use built is built here, once, where its sources have changed.
  */
 export async function setup(): Promise<void> {
-  // Programs that tests start shall talk as from a shell, whoever has started the tests.
+  // Programs that tests start write as they do when started from a shell.
   for (const name of ['npm_command', 'npm_lifecycle_event']) delete process.env[name];
-  // Nor shall a hook of git that runs the tests tie them to its repository.
+  // A git hook that runs the tests must not tie them to its repository.
   for (const name of ['GIT_DIR', 'GIT_WORK_TREE', 'GIT_INDEX_FILE', 'GIT_PREFIX']) delete process.env[name];
   process.env['XDG_CONFIG_HOME'] = home;
   offerPostgres(mkdtempSync(join(tmpdir(), 'volley-test-pg-')));

@@ -45,6 +45,7 @@ const WORKER: WorkerStatus = {
   pid: 7,
   version: '0.1.0',
   labels: { gpu: true },
+  agents: { names: [], repositories: [] },
   tools: 2,
   lastHeardMs: 250,
   use: [{ name: 'memoryMb', used: 100, limit: 800 }],

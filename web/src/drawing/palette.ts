@@ -20,7 +20,7 @@ export function usePalette(): Palette {
 }
 
 function readPalette(): Palette {
-  // A property that has a colour for light and one for dark tells which one counts only where it is used.
+  // A property with a color for light and one for dark resolves only where it is used.
   const probe = document.body.appendChild(document.createElement('span'));
   const style = getComputedStyle(probe);
   const read = (name: string) => {

@@ -137,7 +137,7 @@ class Draft {
     this.rows[place] = change(this.rows[place]!);
   }
 
-  /** Rows of a snapshot: they tell how known ones stand; others are still to be read. */
+  /** Rows of a snapshot: they update known ones; others are still to be read. */
   private updateRows(executions: readonly Execution[]): void {
     for (const execution of executions) {
       if (this.isOpen(execution.batch)) this.changeRow(execution.id, (row) => rowOf(execution, row));

@@ -5,8 +5,8 @@ import { route, setQuery } from './route.ts';
 const REST_MS = 300;
 
 /**
- * A state that is also in the address, as so many numbers. Undefined: as it is first. It may change with every frame;
- * the address follows, and leads where somebody opens another one.
+ * A state that is also kept in the address, as a list of numbers. Undefined is the initial state. It may change with
+ * every frame; the address follows, and sets the state when somebody opens another one.
  */
 export function useAddressedNumbers(
   name: string,

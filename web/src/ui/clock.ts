@@ -17,7 +17,7 @@ document.addEventListener('visibilitychange', () => {
 /** The beginning of this day: what depends on the day alone is not drawn anew every second. */
 export const today = computed(() => new Date(now.value).setHours(0, 0, 0, 0));
 
-/** Follows a value that changes often, but no more than once in so many milliseconds. */
+/** Follows a value that changes often, at most once per interval. */
 export function useThrottled<T>(value: T, ms: number): T {
   const [shown, setShown] = useState({ value, at: performance.now() });
   useEffect(() => {

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { type Shown, STATUS_TEXT } from '../model/status.ts';
 
-/** Outlines on a field of 16 by 16. The shape alone tells the status, whatever the colour. */
+/** Outlines on a field of 16 by 16. The shape alone shows the status, whatever the colour. */
 export const STATUS_PATHS: Readonly<Record<Shown, string>> = {
   open: 'M8 2.5a5.5 5.5 0 1 0 0 11a5.5 5.5 0 1 0 0 -11',
   running: 'M5 3.5L12.5 8L5 12.5Z',

@@ -5,8 +5,8 @@ import { countsText, runningShare } from '../model/counts.ts';
 import { STATUSES } from '../model/status.ts';
 
 /**
- * How a batch stands as one bar: a part for each status, in the order in which work gets done. Of what runs, the part
- * that is done is darker.
+ * How a batch stands as one bar: a part for each status, in the order in which work gets done. The part of
+ * running tasks that is done is darker.
  */
 export function ProgressBar({ batch, isSmall }: { batch: Batch; isSmall?: boolean }): JSX.Element {
   const { counts, total, progress } = batch;

@@ -79,7 +79,7 @@ const LIVE_TEXT = {
   crowded: 'Every 10 s',
 } as const;
 
-/** Pages that ask instead of listening have no stream to tell of. */
+/** Pages that poll instead of listening have no stream to show. */
 function LiveMark(): JSX.Element | null {
   const { state } = connection.value;
   if (!['batches', 'batch'].includes(route.value.page) || state === 'absent') return null;

@@ -138,7 +138,7 @@ function taskFaults({ faults }: ApiError): Faults {
   return new Map(Array.from(faults, ([pointer, text]) => [pointer.replace(/^\/tasks\/0/, ''), text]));
 }
 
-/** Adds to a batch, which is made where there is none; one that runs takes the tasks by itself. */
+/** Adds to a batch, which is created if it does not exist; a running one takes the tasks by itself. */
 function send(
   name: string | undefined,
   draft: BatchDraft,

@@ -232,7 +232,7 @@ function BoardColumn({ column, chosen }: { column: Column; chosen: string | unde
 }
 
 function SubtaskCard({ subtask, isChosen }: { subtask: Subtask; isChosen: boolean }): JSX.Element {
-  const { seq, title, depends_on: before, step, state, result, blocked_reason: blocked } = subtask;
+  const { seq, title, depends_on: before, step, worker, state, result, blocked_reason: blocked } = subtask;
   const agent = subtask.agent_id ?? result?.agent ?? subtask.suggested_agent;
   const usage = costText(subtask);
   const evidence = evidenceText(subtask);
@@ -249,6 +249,7 @@ function SubtaskCard({ subtask, isChosen }: { subtask: Subtask; isChosen: boolea
           <span class="mono quiet">{seq}</span> {title}
         </span>
         {state === 'running' && step !== null && <span class="subtask-step">{step}</span>}
+        {state === 'running' && worker !== null && <span class="quiet">on {worker}</span>}
         {why !== '' && <span class="subtask-why">{why}</span>}
         <span class="subtask-facts quiet">
           {before.length > 0 && <span>after {before.join(', ')}</span>}

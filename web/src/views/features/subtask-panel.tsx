@@ -97,7 +97,15 @@ export function SubtaskPanel({ board, subtask, query, close, again }: PanelProps
 }
 
 function Details({ board, subtask }: { board: FeatureBoard; subtask: Subtask }): JSX.Element {
-  const { state, step, description, result, depends_on: before, completion_summary: summary } = subtask;
+  const {
+    state,
+    step,
+    worker,
+    description,
+    result,
+    depends_on: before,
+    completion_summary: summary,
+  } = subtask;
   const after = board.subtasks.filter((one) => one.depends_on.includes(subtask.seq));
   const titleOf = (seq: string) => board.subtasks.find((one) => one.seq === seq)?.title ?? 'missing';
   const usage = costText(subtask);
@@ -106,6 +114,7 @@ function Details({ board, subtask }: { board: FeatureBoard; subtask: Subtask }):
       {state === 'running' && step !== null && (
         <Part title="Now">
           <p>{step}</p>
+          {worker !== null && <p class="quiet">on {worker}</p>}
         </Part>
       )}
       {subtask.review !== null && (

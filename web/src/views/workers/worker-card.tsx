@@ -15,6 +15,7 @@ const SHOWN_CALLS = 8;
 
 const NAMES: Readonly<Record<string, string>> = {
   concurrency: 'Calls at once',
+  agents: 'Agents at once',
   ...Object.fromEntries(RESOURCE_TABLE.map(({ wireNeed, label }) => [wireNeed, label])),
 };
 
@@ -28,6 +29,7 @@ const STATE_TEXT: Readonly<Record<Worker['state'], string>> = {
 /** One worker: its state, its use, and the calls that it has. */
 export function WorkerCard({ worker, mayDrain }: { worker: Worker; mayDrain: boolean }): JSX.Element {
   const { name, state, host, pid, version, labels, tools, last_heard_ms, use, spare, ended } = worker;
+  const { agents, repositories } = worker;
   const named = Object.entries(labels);
   return (
     <article class="card worker" aria-label={`Worker ${name}`}>
@@ -59,6 +61,11 @@ export function WorkerCard({ worker, mayDrain }: { worker: Worker; mayDrain: boo
             </li>
           ))}
         </ul>
+      )}
+      {agents.length > 0 && (
+        <p class="quiet">
+          Agents: {agents.join(', ')}. Clones: {repositories.join(', ') || 'none'}.
+        </p>
       )}
       <div class="worker-uses">
         {use.map((each) => (
