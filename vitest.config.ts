@@ -20,9 +20,11 @@ const common = {
  */
 const ALONE = [
   'test/runners/**/*.test.ts',
+  'test/server/again.test.ts',
   'test/server/globals.test.ts',
   'test/server/load-drill.test.ts',
   'test/tools/analysis/nesting.test.ts',
+  'test/tools/schema.test.ts',
 ];
 /** Most code runs a few times. Optimizing it takes a fifth of the processor's time, and young memory a tenth. */
 const V8_FLAGS = [
@@ -30,6 +32,11 @@ const V8_FLAGS = [
   '--min-semi-space-size=16',
   '--max-semi-space-size=64',
 ];
+/** Tests of batches that run on PostgreSQL, too: a few of them, and all in `npm run drill:postgres`. */
+const ON_POSTGRES =
+  process.env['VOLLEY_DRILL_POSTGRES'] === undefined
+    ? ['test/batch/elsewhere.test.ts', 'test/batch/cancel-while-written.test.ts']
+    : ['test/batch/**/*.test.ts', 'test/store/postgres*.test.ts'];
 const TIMED = ['test/timing/**/*.test.ts'];
 const DEEP = isDeep ? [] : ['test/**/*.deep.test.ts'];
 
@@ -56,6 +63,18 @@ export default defineConfig({
           exclude: [...configDefaults.exclude, ...ALONE, ...TIMED, ...DEEP],
           isolate: false,
           execArgv: V8_FLAGS,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        test: {
+          ...common,
+          name: 'on-postgres',
+          include: ON_POSTGRES,
+          exclude: [...configDefaults.exclude, ...DEEP],
+          isolate: false,
+          execArgv: V8_FLAGS,
+          env: { VOLLEY_TEST_STORE: 'postgres' },
           sequence: { groupOrder: 0 },
         },
       },

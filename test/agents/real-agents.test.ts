@@ -1,10 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test as testOfAgent } from 'vitest';
 import type { AgentEvent } from '../../src/agents/adapter.ts';
 import { buildProgram } from '../e2e/support/built-program.ts';
 import { serveBuilt } from '../security/support/built-server.ts';
+import { isDeep } from '../support/depth.ts';
 import { git } from '../tasks/workspace/support.ts';
 import {
   type Conversation,
@@ -49,7 +50,15 @@ const MAX_WAITS = 60;
 
 beforeAll(() => Promise.all(CHOSEN_AGENTS.map(installedAgent)), TIMEOUT_MS);
 
+/** A drill and the deep mode give every test to each agent; `npm test` gives each test to one of them, in turn. */
+const isDrill = isDeep || process.env['VOLLEY_DRILL_AGENTS'] !== undefined;
+
 describe.each(CHOSEN_AGENTS.map((agent) => [agent.name, agent] as const))('%s from npm', (_, agent) => {
+  let turn = CHOSEN_AGENTS.indexOf(agent) + 1;
+  const test = (name: string, options: { timeout: number }, run: () => Promise<void>): void => {
+    if (turn++ % CHOSEN_AGENTS.length === 0 || isDrill) testOfAgent(name, options, run);
+  };
+
   test('does what its model asks for, keeps to its rules, and tells what it did and used, two at once', {
     timeout: TIMEOUT_MS,
   }, async () => {

@@ -4,7 +4,7 @@ import { gate } from '../engine/support/gate.ts';
 import { echo, openTestCoordinator } from './support.ts';
 
 describe('the iterator of stream()', () => {
-  it('answers return() and an open next() at once, and cancels what runs', async () => {
+  it('answers return() and an open next() at once, and cancels running calls', async () => {
     const { coordinator } = openTestCoordinator();
     const [started, stopped] = [gate(), gate()];
     coordinator.register(

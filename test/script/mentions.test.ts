@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { mentionsIn } from '../../src/script/mentions.ts';
 import { cpuMsOf } from '../support/cpu-time.ts';
+import { amount } from '../support/depth.ts';
 
 const known = new Set(['a', 'b', 'c', 'notes', 'item', 'JSON', 'results', 'with-dash']);
 const mentioned = (source: string, locals?: ReadonlySet<string>) => {
@@ -124,7 +125,7 @@ describe('mentionsIn', () => {
         });
         expect(spentMs).toBeLessThan(2000);
       }),
-      { numRuns: 200 },
+      { numRuns: amount({ quick: 60, deep: 200 }) },
     );
     const spentMs = cpuMsOf(() => {
       mentionsIn('a=>'.repeat(1000).concat('a'), known);

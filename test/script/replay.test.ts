@@ -131,7 +131,7 @@ describe('a program that is played again', () => {
         const { journal, outcome } = await play({ source: text, choose, journal: twice.journal });
         expect({ journal, outcome }).toEqual({ journal: whole.journal, outcome: whole.outcome });
       }),
-      { numRuns: amount({ quick: 60, deep: 1000 }) },
+      { numRuns: amount({ quick: 30, deep: 1000 }) },
     );
   });
 });

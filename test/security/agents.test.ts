@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import type { RunReport } from '../../src/tasks/run/report.ts';
+import { say } from '../cli/support/program.ts';
 import { runBuilt } from '../e2e/support/built-volley.ts';
 import { project } from '../e2e/support/project.ts';
 import { trustFolder } from '../support/trust.ts';
@@ -41,7 +42,7 @@ async function hostileRun(attacks: readonly string[], worktrees: boolean) {
   git(folder, 'add', '-A');
   git(folder, 'commit', '-q', '-m', 'first');
   await trustFolder(folder, { ...process.env, ...victim.env });
-  const made = await runBuilt(folder, ['tasks', 'new', 'feature.json'], { env: victim.env });
+  const made = await say(folder, ['tasks', 'new', 'feature.json'], '', undefined, victim.env);
   expect(made.status, made.stderr).toBe(0);
   const tasks = join(folder, '.tmp/tasks/work');
   const before = filesIn(tasks);

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { say } from '../cli/support/program.ts';
 import { endOf, runBuilt, startBuilt } from '../e2e/support/built-volley.ts';
 import { project } from '../e2e/support/project.ts';
 import { trustFolder } from '../support/trust.ts';
@@ -55,7 +56,7 @@ async function closeWhileHeld(startedBy: StartedBy): Promise<Record<string, numb
   await terminal.close();
   const pid = Number(readFileSync(join(folder, 'held-inline'), 'utf8'));
   // A signal that would cancel has done so by the time at which the batch has been asked how it stands.
-  const { stdout } = await runBuilt(folder, ['status', '--json']);
+  const { stdout } = await say(folder, ['status', '--json']);
   expect(JSON.parse(stdout).data.counts).toMatchObject({ running: 3 });
   writeFileSync(join(folder, 'go'), '');
   await expect.poll(() => isThere(pid)).toBe(false);

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { runBuilt } from '../e2e/support/built-volley.ts';
+import { say } from '../cli/support/program.ts';
 import { project } from '../e2e/support/project.ts';
 import { featureFiles, httpClient, mcpClient, Victim } from './support/hostile-client.ts';
 
@@ -30,7 +30,7 @@ describe('with the default configuration', { timeout: 180_000 }, () => {
     expect([answer.status >= 400, victim.isHit]).toEqual([true, false]);
   });
 
-  it('a feature that came with the repository runs no command, whoever asks', async () => {
+  it('a feature that came with the repository runs no command, over any interface', async () => {
     const victim = new Victim();
     const folder = project(featureFiles('x', victim.payload));
     const mcp = await mcpClient(folder, victim);
@@ -48,7 +48,7 @@ describe('with the default configuration', { timeout: 180_000 }, () => {
       ['verify', 'x', '01'],
       ['run', 'x', '--agent', 'command'],
     ]) {
-      const { status, stdout } = await runBuilt(folder, ['tasks', ...words, '--json'], { env: victim.env });
+      const { status, stdout } = await say(folder, ['tasks', ...words, '--json'], '', undefined, victim.env);
       expect([status, JSON.parse(stdout)]).toMatchObject([2, { error: { code: 'NOT_TRUSTED' } }]);
     }
     expect(victim.isHit).toBe(false);
@@ -57,7 +57,7 @@ describe('with the default configuration', { timeout: 180_000 }, () => {
   it('a feature that came with the repository works after volley trust, which shows its commands', async () => {
     const victim = new Victim();
     const folder = project(featureFiles('x', 'echo checked > checked.txt'));
-    const { status, stdout } = await runBuilt(folder, ['trust', '--yes'], { env: victim.env });
+    const { status, stdout } = await say(folder, ['trust', '--yes'], '', undefined, victim.env);
     expect([status, stdout]).toEqual([0, expect.stringContaining('"x" "01": "echo checked > checked.txt"')]);
     const mcp = await mcpClient(folder, victim);
     const completed = await mcp.call('tasks_complete', { feature: 'x', seq: '01', summary: 'done' });

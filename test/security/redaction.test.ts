@@ -126,7 +126,7 @@ describe('secrets of well-known shapes', () => {
             if (isVisible(shown, written, lead, encode)) visible.push(`${shape} ${encoding}: ${shown}`);
             expect(shown).toContain('Request failed: ');
           }),
-          { numRuns: amount({ quick: 4, deep: 15 }) },
+          { numRuns: amount({ quick: 2, deep: 15 }) },
         );
     expect(visible).toEqual([]);
   });
@@ -159,7 +159,7 @@ describe('the value of a secret variable', () => {
           expect(shown).toContain('[redacted]');
         },
       ),
-      { numRuns: amount({ quick: 200, deep: 1000 }) },
+      { numRuns: amount({ quick: 80, deep: 1000 }) },
     );
   });
 

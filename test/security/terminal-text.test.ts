@@ -1,6 +1,7 @@
 import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { say } from '../cli/support/program.ts';
 import { runBuilt } from '../e2e/support/built-volley.ts';
 import { project } from '../e2e/support/project.ts';
 import { isDeep } from '../support/depth.ts';
@@ -136,9 +137,9 @@ describe('in a pipe', () => {
     await runBuilt(folder, ['run', 'work.json']);
     const plain = await runBuilt(folder, ['results', '--id', 'bad']);
     expect(foreignIn(plain.stdout, [])).toEqual([]);
-    const raw = await runBuilt(folder, ['results', '--id', 'bad', '--raw']);
+    const raw = await say(folder, ['results', '--id', 'bad', '--raw']);
     expect(raw.stdout).toContain(HOSTILE);
-    const json = await runBuilt(folder, ['results', '--id', 'bad', '--json']);
+    const json = await say(folder, ['results', '--id', 'bad', '--json']);
     expect(JSON.parse(json.stdout).data.message).toBe(HOSTILE);
     expect(json.stdout).toContain('\u202e');
   });

@@ -21,7 +21,7 @@ async function callerOf(repository: HostileRepository) {
 
 /** The names of the files that an approval covers. */
 async function approvedFiles(repository: HostileRepository): Promise<string[]> {
-  const { stdout } = await repository.run('trust', '--yes', '--json');
+  const { stdout } = await repository.say('trust', '--yes', '--json');
   return (JSON.parse(stdout) as { files: string[] }).files;
 }
 

@@ -142,7 +142,7 @@ describe('a ParallelAgentTool', () => {
 });
 
 describe('a tool that took the name of another', () => {
-  it('has its own conflicts, whoever asks for those of the first', () => {
+  it('has its own conflicts, even after those of the first were read', () => {
     const registry = new ToolRegistry();
     const agent = (other: string): ParallelAgentTool => ({
       name: 'same',

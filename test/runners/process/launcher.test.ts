@@ -85,7 +85,7 @@ describe.each(LAUNCHERS)('a launcher by %s', (_, create) => {
     expect([launched.text(), launched.text('channel')]).toEqual(['out\n', 'message\n']);
   });
 
-  test('leaves no descriptor open in the program but those that it shall have', async () => {
+  test('leaves no descriptor open in the program but its own', async () => {
     const launcher = opened(create());
     const others = [
       shell(launcher, 'read line', { input: true }),

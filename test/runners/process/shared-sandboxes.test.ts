@@ -122,7 +122,8 @@ describe('a call in a sandbox that was kept', () => {
     await expect(run('', ['/bin/missing'])).rejects.toMatchObject({ code: 'PROCESS_NOT_STARTED' });
     await expect(run('a=x; while :; do a=$a$a; done')).rejects.toMatchObject({ reason: 'memory' });
     expect(await run('exit 0')).toMatchObject({ exitCode: 0 });
-    expect(await output('cat /proc/1/comm')).toBe('perl\n');
+    // Where no cgroup limits its memory, the sandbox ends with the call, and another takes its place.
+    await untilShared();
   });
 
   test('sees the files that are there now', async () => {

@@ -3,7 +3,7 @@ import { findCgroupMounts } from '../../../src/runners/process/cgroup.ts';
 import type { LayerName } from '../../../src/runners/process/diagnose.ts';
 
 /**
- * What must be active on this machine. bubblewrap is installed before the tests; cgroups are there for whoever may
+ * What must be active on this machine. bubblewrap is installed before the tests; cgroups are there for users who may
  * write to them. One of these that is not active is a defect, not a property of the machine.
  */
 export function expectedLayers(): LayerName[] {

@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { onTestFinished } from 'vitest';
+import { type Said, say } from '../../cli/support/program.ts';
 import { buildProgram } from '../../e2e/support/built-program.ts';
 import { DEFINE, type Ended, runBuilt } from '../../e2e/support/built-volley.ts';
 import { clientOf } from '../../mcp/server/support/mcp.ts';
@@ -26,6 +27,8 @@ export interface HostileRepository {
   readonly env: Readonly<Record<string, string>>;
   /** Runs a command line in the repository. */
   run(...args: readonly string[]): Promise<Ended>;
+  /** The same in this process, where what it says or writes is the question. */
+  say(...args: readonly string[]): Promise<Said>;
   /** What got to run, or to be told: empty as long as nothing did. */
   marks(): string[];
   write(files: Readonly<Record<string, string>>): void;
@@ -155,6 +158,7 @@ export default defineTool({
     folder,
     env,
     run: (...args) => runBuilt(folder, args, { env }),
+    say: (...args) => say(folder, args, '', undefined, env),
     marks: () => [...readdirSync(marks).sort(), ...heard.map((authorization) => `heard ${authorization}`)],
     write,
   };

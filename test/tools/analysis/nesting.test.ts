@@ -6,7 +6,7 @@ import { factsOf } from './support/sample.ts';
 // of such a file is that it does no harm.
 describe('deep nesting overflows no stack:', { timeout: 180_000 }, () => {
   test('parentheses', () => {
-    const levels = amount({ quick: 40_000, deep: 100_000 });
+    const levels = amount({ quick: 20_000, deep: 100_000 });
     const facts = factsOf('a.js', `x = ${'('.repeat(levels)}a${')'.repeat(levels)}\nfunction f() {}\n`);
     expect(facts.lines).toEqual({ total: 2, code: 2, comment: 0, blank: 0 });
     expect(facts.functions.count).toBe(1);

@@ -91,7 +91,7 @@ describe('a search by regular expression', () => {
         const expected = new RegExp(source, ignoreCase ? 'iu' : 'u').test(given);
         expect(linearRegex(source, ignoreCase).test(given)).toBe(expected);
       }),
-      { numRuns: amount({ quick: 400, deep: 3000 }) },
+      { numRuns: amount({ quick: 150, deep: 3000 }) },
     );
   });
 
@@ -102,7 +102,7 @@ describe('a search by regular expression', () => {
         const expression = new RegExp(source, 'u');
         for (const each of given) expect(matcher.test(each)).toBe(expression.test(each));
       }),
-      { numRuns: amount({ quick: 100, deep: 500 }) },
+      { numRuns: amount({ quick: 40, deep: 500 }) },
     );
   });
 
