@@ -9,8 +9,10 @@ import type { Store, Unsuccessful } from '../../store/store.ts';
  */
 const MAX_WAITING = 2000;
 const MAX_WAITING_CHARACTERS = 16 * 2 ** 20;
+/** The most results in one write, so that tasks run while others are being written. */
+const MAX_TOGETHER = MAX_WAITING / 4;
 
-/** The tasks that complete in one turn of the event loop share one write and one promise. */
+/** Tasks that complete in the same turn of the event loop share one write and one promise. */
 interface Completions {
   readonly tasks: Completion[];
   readonly written: Promise<void>;
@@ -30,6 +32,8 @@ export class RunJournal {
   /** The results that are being written. */
   private waiting = 0;
   private waitingCharacters = 0;
+  /** What is called when others may start although the result of this task is not written; by its sequence number. */
+  private readonly held = new Map<number, () => void>();
 
   constructor(
     private readonly store: Store,
@@ -42,13 +46,18 @@ export class RunJournal {
     return this.hasFailed;
   }
 
-  /** Whether another task may start while a result of this length waits for its write. Writes to a local file are quick. */
-  mayWait(length: number): boolean {
-    return (
-      this.store.isRemote === true &&
-      this.waiting < MAX_WAITING &&
-      this.waitingCharacters + length <= MAX_WAITING_CHARACTERS
-    );
+  /**
+   * Calls `release` as soon as another task may start while the result of this one, which was handed over, waits for its
+   * write; never if it is written before. Writes to a local file are quick, so that none has to start meanwhile.
+   */
+  whenOthersMayStart(seq: number, release: () => void): void {
+    if (this.store.isRemote !== true) return;
+    if (this.mayWait) release();
+    else this.held.set(seq, release);
+  }
+
+  private get mayWait(): boolean {
+    return this.waiting <= MAX_WAITING && this.waitingCharacters <= MAX_WAITING_CHARACTERS;
   }
 
   started(seq: number): Promise<void> {
@@ -95,7 +104,9 @@ export class RunJournal {
       isCached,
       usage,
     });
-    return this.completions.written;
+    const { tasks: together, written } = this.completions;
+    if (together.length === MAX_TOGETHER) this.completions = undefined;
+    return written;
   }
 
   ended(seq: number, end: TaskEnd, durationMs?: number): Promise<void> {
@@ -150,7 +161,7 @@ export class RunJournal {
 
   private async writeCompleted(tasks: readonly Completion[]): Promise<void> {
     await nextTurn();
-    this.completions = undefined;
+    if (this.completions?.tasks === tasks) this.completions = undefined;
     if (this.hasFailed) throw this.failure;
     try {
       await this.store.completed(this.batch, tasks);
@@ -159,7 +170,19 @@ export class RunJournal {
       await Promise.all(tasks.map((task) => this.write(() => this.store.completed(this.batch, [task]))));
     } finally {
       this.waiting -= tasks.length;
-      for (const { result } of tasks) this.waitingCharacters -= result?.length ?? 0;
+      for (const { seq, result } of tasks) {
+        this.waitingCharacters -= result?.length ?? 0;
+        this.held.delete(seq);
+      }
+      this.releaseHeld();
+    }
+  }
+
+  private releaseHeld(): void {
+    for (const [seq, release] of this.held) {
+      if (!this.mayWait || this.hasFailed) return;
+      this.held.delete(seq);
+      release();
     }
   }
 

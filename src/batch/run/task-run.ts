@@ -164,13 +164,16 @@ export class TaskRun {
       const { text, blobs, isCached } = toStored(await work(task, this.observer(shown)), this);
       if (stops.length > 0) throw stops[0];
       // From here on the result counts, also for dependents. Nothing cancels it while it is being stored.
-      // Other tasks may start meanwhile. After a crash this one runs again, so it must be safe to.
-      const releases = this.isIdempotent && journal.mayWait(text?.length ?? 0);
-      task.keeping({ releases });
-      if (releases) monitor.attemptOver(this, shown);
+      task.keeping();
       // Before its end, so that a reader who sees the end sees all of the output.
       this.closeOutput(task);
       const stored = journal.completed(this.seq, text, this.attemptMs(), blobs, isCached, this.usage);
+      // After a crash this one runs again, so it must be safe to.
+      if (this.isIdempotent)
+        journal.whenOthersMayStart(this.seq, () => {
+          task.keeping({ releases: true });
+          monitor.attemptOver(this, shown);
+        });
       this.owner?.onResult?.(this.id, text, stored);
       await stored;
       // Published before any dependent starts.

@@ -169,16 +169,24 @@ export async function addTasks(
     throw unknownNumber(batch, groupSeq!);
   if (locked.lastSeq > 0) await checkNew(statements, batch, locked.id, [...ids]);
   const firstSeq = locked.lastSeq + 1;
+  // The next tasks are sent while the server works on those before.
+  let sent: Promise<unknown> = Promise.resolve();
   for (let done = 0; done < tasks.length; done += TASKS_PER_STATEMENT) {
     const some = tasks.slice(done, done + TASKS_PER_STATEMENT);
     const beforeKey = keyOf(locked.id, locked.lastSeq);
-    await Promise.all([
+    const sending = Promise.all([
+      sent,
       statements.run(ADD_TASKS, beforeKey, locked.id, at, ...columnsOf(some.map(definition))),
       statements.run(ADD_STATES, beforeKey, parent, some.length),
     ]);
     locked.lastSeq += some.length;
     tx.changeCount(locked.id, OPEN, some.length);
+    // It fails with the one before, which is awaited first.
+    sending.catch(() => undefined);
+    await sent;
+    sent = sending;
   }
+  await sent;
   tx.note(batch, { event: 'added', from_seq: firstSeq, to_seq: locked.lastSeq, at });
   return { firstSeq, lastSeq: locked.lastSeq, addedAt: at };
 }

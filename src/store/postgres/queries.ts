@@ -109,8 +109,8 @@ const TASKS_OF = (page: string, order = 'ASC') => `
 const OPEN_COLUMNS =
   't.key, t.id, t.name, t.function, t.params, t.options, t.added_at, s.attempts, s.failures';
 const OPEN_OF = (page: string) => `
-  WITH page AS MATERIALIZED (${page})
-  SELECT ${OPEN_COLUMNS} FROM page JOIN states s ON s.key = page.key JOIN tasks t ON t.key = s.key ORDER BY s.key`;
+  WITH s AS MATERIALIZED (${page})
+  SELECT ${OPEN_COLUMNS} FROM s JOIN tasks t ON t.key = s.key ORDER BY s.key`;
 
 const ONE_KEY = `(SELECT key FROM tasks WHERE batch = ${BATCH} AND id = $2)`;
 const ONE_TASK = `${TASKS} WHERE s.key = ${ONE_KEY}`;
@@ -122,7 +122,8 @@ const STATUS_PAGE = (order: string) => `
   SELECT k.key FROM unnest($6::smallint[]) w (status) CROSS JOIN LATERAL (
     SELECT s.key FROM states s WHERE s.status = w.status AND ${RANGE} ORDER BY s.key ${order} LIMIT $5) k
   ORDER BY k.key ${order} LIMIT $5`;
-const OPEN_PAGE = `SELECT s.key FROM states s WHERE s.status = ${OPEN} AND ${RANGE} ORDER BY s.key LIMIT $5`;
+const OPEN_STATES = `SELECT s.key, s.attempts, s.failures FROM states s WHERE s.status = ${OPEN}`;
+const OPEN_PAGE = `${OPEN_STATES} AND ${RANGE} ORDER BY s.key LIMIT $5`;
 const PAGES = {
   any: TASKS_OF(ANY_PAGE('ASC')),
   anyBackwards: TASKS_OF(ANY_PAGE('DESC'), 'DESC'),
@@ -139,9 +140,7 @@ const OPEN_BY_SEQ = `
   SELECT ${OPEN_COLUMNS} FROM unnest($2::bigint[]) WITH ORDINALITY w (seq, n)
   JOIN states s ON s.key = ${KEY('w.seq')} AND s.status = ${OPEN} JOIN tasks t ON t.key = s.key ORDER BY w.n`;
 const ITEM_RANGE = `s.parent = ${KEY('$2')} AND s.key > ${KEY('$3')}`;
-const OPEN_ITEMS = OPEN_OF(
-  `SELECT s.key FROM states s WHERE s.status = ${OPEN} AND ${ITEM_RANGE} ORDER BY s.key LIMIT $4`,
-);
+const OPEN_ITEMS = OPEN_OF(`${OPEN_STATES} AND ${ITEM_RANGE} ORDER BY s.key LIMIT $4`);
 const SOME_ITEMS = TASKS_OF(
   `SELECT s.key FROM states s WHERE s.status = ANY($5::smallint[]) AND ${ITEM_RANGE} ORDER BY s.key LIMIT $4`,
 );
@@ -167,11 +166,14 @@ const LAST_IDS = `
 const DELIVERIES = `
   SELECT item AS "index", at FROM deliveries WHERE key = ${KEY('$2')} AND position >= $3 ORDER BY position LIMIT $4`;
 const LOG = `SELECT body FROM logs WHERE key = ${ONE_KEY}`;
+/** Whether a task has items is looked up for the slowest ones only. */
 const SLOWEST = `
-  SELECT s.key FROM states s JOIN ends e ON e.key = s.key
-  WHERE s.key > ${KEY('$2')} AND s.key <= ${KEY('$3')} AND s.started_at IS NOT NULL AND (($4::integer >> s.status) & 1) = 1
-    AND NOT EXISTS (SELECT 1 FROM states i WHERE i.parent = s.key)
-  ORDER BY coalesce(e.duration_ms, greatest(0, e.ended_at - coalesce(s.attempt_at, s.started_at))) DESC, s.key LIMIT $5`;
+  SELECT o.key FROM (
+    SELECT s.key, coalesce(e.duration_ms, greatest(0, e.ended_at - coalesce(s.attempt_at, s.started_at))) AS ms
+    FROM states s JOIN ends e ON e.key = s.key
+    WHERE s.key > ${KEY('$2')} AND s.key <= ${KEY('$3')} AND s.started_at IS NOT NULL AND (($4::integer >> s.status) & 1) = 1
+    ORDER BY ms DESC, s.key OFFSET 0) o
+  WHERE NOT EXISTS (SELECT 1 FROM states i WHERE i.parent = o.key) ORDER BY o.ms DESC, o.key LIMIT $5`;
 const LAST_SEQ = 'SELECT last_seq FROM batches WHERE name = $1';
 const TASKS_BY_KEY = `${TASKS} WHERE s.key = ANY($1::bigint[])`;
 /** A result and some of its parts. */

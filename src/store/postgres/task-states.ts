@@ -48,10 +48,10 @@ interface StateRow {
 
 const LOAD = `
   SELECT s.key, s.parent, s.status, s.attempts, s.failures, s.started_at, s.attempt_at, s.worker,
-    a.key IS NOT NULL AS has_attempt
+    CASE WHEN s.attempts > 0 THEN EXISTS (SELECT 1 FROM attempts a WHERE a.key = s.key AND a.attempt = s.attempts)
+      ELSE false END AS has_attempt
   FROM unnest($2::bigint[]) w (seq)
-  JOIN states s ON s.key = (SELECT id FROM batches WHERE name = $1) * ${keyOf(1, 0)} + w.seq
-  LEFT JOIN attempts a ON a.key = s.key AND a.attempt = s.attempts`;
+  JOIN states s ON s.key = (SELECT id FROM batches WHERE name = $1) * ${keyOf(1, 0)} + w.seq`;
 const WRITE_STATES = `
   UPDATE states s SET status = u.status, attempts = u.attempts, failures = u.failures, started_at = u.started_at,
     attempt_at = u.attempt_at, worker = u.worker

@@ -54,19 +54,45 @@ it('a task that must not run twice keeps its place until its result is written',
   await executor.handle({ action: 'wait' });
 });
 
-it('only so many results, and so much of them, wait for their write', async () => {
-  const release = gate<void>();
-  const store = { isRemote: true, completed: () => release.passed } as unknown as Store;
-  const journal = new RunJournal(store, 'b', () => {});
-  const many = Array.from({ length: 2000 }, (_, seq) => journal.completed(seq, '1', 1));
-  expect(journal.mayWait(1)).toBe(false);
-  release.open();
-  await Promise.all(many);
-  expect([journal.mayWait(1), journal.mayWait(2 ** 24), journal.mayWait(2 ** 24 + 1)]).toEqual([
-    true,
-    true,
-    false,
-  ]);
-  const local = { completed: () => release.passed } as unknown as Store;
-  expect(new RunJournal(local, 'b', () => {}).mayWait(1)).toBe(false);
+/** A journal whose writes end one by one, with `end`. */
+function journalOf(store: object) {
+  const writes: (() => void)[] = [];
+  const completed = () => new Promise<void>((resolve) => writes.push(resolve));
+  const journal = new RunJournal({ ...store, completed } as unknown as Store, 'b', () => {});
+  const released: number[] = [];
+  const complete = (seq: number, result = '1') => {
+    const written = journal.completed(seq, result, 1);
+    journal.whenOthersMayStart(seq, () => released.push(seq));
+    return written;
+  };
+  return { complete, released, writes };
+}
+
+it('of more than 2,000 results, the last keep their places until some have been written', async () => {
+  const { complete, released, writes } = journalOf({ isRemote: true });
+  const written = Array.from({ length: 2003 }, (_, seq) => complete(seq));
+  expect(released.length).toBe(2000);
+  await expect.poll(() => writes.length).toBe(5);
+  writes[0]!();
+  await written[0];
+  expect(released.slice(2000)).toEqual([2000, 2001, 2002]);
+  for (const end of writes.slice(1)) end();
+  await Promise.all(written);
+  expect(released.length).toBe(2003);
+});
+
+it('of more than 16 MB of results, the last keep their places, and one that was written needs no release', async () => {
+  const { complete, released, writes } = journalOf({ isRemote: true });
+  const written = [complete(1, 'x'.repeat(2 ** 24)), complete(2, 'y')];
+  expect(released).toEqual([1]);
+  await expect.poll(() => writes.length).toBe(1);
+  writes[0]!();
+  await Promise.all(written);
+  expect(released).toEqual([1]);
+});
+
+it('results that are written to a local file keep their places', () => {
+  const { complete, released } = journalOf({});
+  void complete(1);
+  expect(released).toEqual([]);
 });
