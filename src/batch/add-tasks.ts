@@ -97,6 +97,8 @@ const ITEM_ID = /\[\d+\]$/;
 
 /** Checks new tasks of a batch: their tools, arguments, needs and dependencies. */
 export class TaskCheck {
+  /** Kept alive like the lanes of the engine: see lanes.ts. */
+  static readonly kept = new TaskCheck(undefined as never, undefined as never, '', []);
   /** Created on demand: most tasks depend on nothing. */
   private own: ReadonlySet<string> | undefined;
   private readonly stored = new Map<string, boolean>();

@@ -113,6 +113,9 @@ export function resolveReferences(
 
 /** Walks arguments and collects their references. */
 class Search {
+  /** Kept alive like the lanes of the engine: see lanes.ts. */
+  static readonly kept = new Search({ has: () => false });
+
   private readonly ids = new Set<string>();
   private readonly mentions = new Set<string>();
   private readonly expressions = new Set<string>();

@@ -67,6 +67,8 @@ export class Committer {
   /** The row of this store in `writers`. */
   private writer: number | undefined;
   private writes = 0;
+  /** The last transaction, kept alive like the query of connection.ts. */
+  private last: Transaction | undefined;
 
   constructor(
     private readonly database: Database,
@@ -202,6 +204,7 @@ export class Committer {
       if (!isLost(error)) await statements.run('ROLLBACK').catch(() => undefined);
       throw error;
     }
+    this.last = tx;
     this.hooks.committed(tx);
     const ms = performance.now() - begunAt;
     for (const listener of this.listeners) listener(ms);

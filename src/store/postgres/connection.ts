@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Client, ClientConfig, Pool, PoolClient, QueryConfig, QueryResult } from 'pg';
+import type { Client, ClientConfig, Pool, PoolClient, Query, QueryConfig, QueryResult } from 'pg';
 import { VolleyError } from '../../core/errors.ts';
 import { reasonText } from '../../core/words.ts';
 import { type PostgresAddress, parseAddress } from './address.ts';
@@ -116,7 +116,7 @@ export class Database {
   once<T>(work: (statements: Statements) => Promise<T>, retryMs = RETRY_MS): Promise<T> {
     return this.retried(retryMs, async () => {
       const client = await this.reader();
-      return this.use(client, () => work(new PreparedStatements(client)));
+      return this.use(client, () => work(new PreparedStatements(client, this.pg.Query)));
     });
   }
 
@@ -134,7 +134,7 @@ export class Database {
   async writing(): Promise<Statements> {
     this.writer ??= this.openWriter();
     try {
-      return new PreparedStatements(await this.writer);
+      return new PreparedStatements(await this.writer, this.pg.Query);
     } catch (error) {
       this.writer = undefined;
       throw error;
@@ -260,10 +260,18 @@ const ALL_SPECIAL = /["\\]/g;
 const names = new Map<string, string>();
 
 class PreparedStatements implements Statements {
+  /**
+   * One that returned rows is kept alive: when a garbage collection finds none, as in a pause between two batches, V8
+   * discards the optimized code for them, and the next batch would begin slowly.
+   */
+  private static kept: Query | undefined;
   private readonly stream: Duplex;
   private isCorked = false;
 
-  constructor(private readonly client: Client | PoolClient) {
+  constructor(
+    private readonly client: Client | PoolClient,
+    private readonly Query: Driver['Query'],
+  ) {
     this.stream = streamOf(client);
   }
 
@@ -294,7 +302,15 @@ class PreparedStatements implements Statements {
         this.stream.uncork();
       });
     }
-    return this.client.query({ ...config, values: (config.values ?? []).map(asParameter) });
+    return new Promise((resolve, reject) => {
+      const values = (config.values ?? []).map(asParameter);
+      const query = new this.Query({ ...config, values }, (error, result) => {
+        if (result?.rows.length > 0) PreparedStatements.kept ??= query;
+        if (error) reject(error);
+        else resolve(result);
+      });
+      this.client.query(query);
+    });
   }
 }
 
