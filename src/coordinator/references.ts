@@ -116,22 +116,30 @@ class Search {
   /** Kept alive like the lanes of the engine: see lanes.ts. */
   static readonly kept = new Search({ has: () => false });
 
-  private readonly ids = new Set<string>();
-  private readonly mentions = new Set<string>();
-  private readonly expressions = new Set<string>();
+  // The lists are made when they are needed: most arguments refer to nothing.
+  private ids: Set<string> | undefined;
+  private mentions: Set<string> | undefined;
+  private expressions: Set<string> | undefined;
   private usesNames = false;
   private hasEscapes = false;
   private leftovers = 0;
-  private readonly shown: string[] = [];
+  private shown: string[] | undefined;
   private meant: string | undefined;
 
   constructor(private readonly known: KnownIds) {}
 
   found(): References {
-    const { ids, mentions, expressions, usesNames, hasEscapes } = this;
-    const isPlain = ids.size + expressions.size + this.leftovers === 0;
+    const { ids, mentions, expressions, usesNames, hasEscapes, leftovers } = this;
+    const isPlain = ids === undefined && expressions === undefined && leftovers === 0;
     if (isPlain && !usesNames && !hasEscapes) return NO_REFERENCES;
-    return { ids, mentions, expressions, usesNames, hasEscapes, warnings: this.warnings() };
+    return {
+      ids: ids ?? NO_REFERENCES.ids,
+      mentions: mentions ?? NO_REFERENCES.mentions,
+      expressions: expressions ?? NO_REFERENCES.expressions,
+      usesNames,
+      hasEscapes,
+      warnings: this.warnings(),
+    };
   }
 
   visit(value: unknown, path: (string | number)[]): void {
@@ -154,12 +162,14 @@ class Search {
   }
 
   private visitExpression(source: string, path: readonly (string | number)[]): void {
+    this.expressions ??= new Set();
     this.expressions.add(source);
     // Whether it uses the names is not known.
     if (this.known.names !== undefined) this.usesNames = true;
     const ids = this.known.mentions ?? mentionedIds(source, placeText(path), this.known);
     for (const id of ids) {
-      this.ids.add(id);
+      this.refersTo(id);
+      this.mentions ??= new Set();
       this.mentions.add(id);
     }
   }
@@ -184,7 +194,7 @@ class Search {
         { id, nearest: meant },
       );
     }
-    this.ids.add(id);
+    this.refersTo(id);
   }
 
   private visitText(text: string, path: readonly (string | number)[]): void {
@@ -203,7 +213,7 @@ class Search {
       const parsed = parsePath(inner, id.length);
       if ('problemAt' in parsed) throw badPath(whole, id, parsed.problemAt + 2, path);
       if (this.known.names?.has(id) === true) this.usesNames = true;
-      else this.ids.add(id);
+      else this.refersTo(id);
       return;
     }
     const [, head] = WITH_PATH.exec(inner) ?? [];
@@ -218,18 +228,25 @@ class Search {
     }
   }
 
+  private refersTo(id: string): void {
+    this.ids ??= new Set();
+    this.ids.add(id);
+  }
+
   private leave(text: string, meant?: string): void {
     this.leftovers++;
     this.meant ??= meant;
+    this.shown ??= [];
     if (this.shown.length < MAX_SHOWN) this.shown.push(cut(text));
   }
 
   private warnings(): string[] {
-    if (this.leftovers === 0) return [];
-    const more = this.leftovers > this.shown.length ? ', …' : '';
+    const { leftovers, shown = [] } = this;
+    if (leftovers === 0) return [];
+    const more = leftovers > shown.length ? ', …' : '';
     const hint = this.meant === undefined ? '' : ` Did you mean "\${${this.meant}}"?`;
     return [
-      `${countText(this.leftovers, 'placeholder')} left as written, since no known task is referenced: ${this.shown.join(', ')}${more}.${hint}`,
+      `${countText(leftovers, 'placeholder')} left as written, since no known task is referenced: ${shown.join(', ')}${more}.${hint}`,
     ];
   }
 }

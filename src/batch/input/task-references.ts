@@ -39,6 +39,11 @@ export function taskReferences(
   known: KnownIds,
   together: readonly string[] | 'many',
 ): TaskReferences {
+  const { when, for_each, repeat } = input;
+  if (when === undefined && for_each === undefined && repeat === undefined) {
+    const params = paramReferences(input, known, together);
+    return { ids: params.ids, mentions: params.mentions, params };
+  }
   const ids = new Set<string>();
   const mentions = new Set<string>();
   const add = (found: Pick<References, 'ids' | 'mentions'>) => {
@@ -50,7 +55,6 @@ export function taskReferences(
     const found = mentionedIds(source, place, scope);
     add({ ids: found, mentions: found });
   };
-  const { when, for_each, repeat } = input;
   const names = for_each !== undefined ? ITEM_NAMES : repeat !== undefined ? ROUND_NAMES : undefined;
   mention(when, 'Its "when"', known);
   mention(repeat?.until, 'The "until" of its "repeat"', { ...known, names: UNTIL_NAMES });
