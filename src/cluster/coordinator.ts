@@ -548,7 +548,11 @@ export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
       });
       if (jobs.length === 0 || this.isClosed) return false;
       try {
-        await this.queue(session).addBulk(jobs);
+        const queue = this.queue(session);
+        const [only, ...more] = jobs;
+        // A single one takes fewer commands.
+        if (more.length === 0) await queue.add(only!.name, only!.data, only!.opts);
+        else await queue.addBulk(jobs);
         this.accepted('delivery');
         return true;
       } catch (error) {
