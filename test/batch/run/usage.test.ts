@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { defineTool } from '../../../src/tools/define-tool.ts';
 import type { Tool } from '../../../src/tools/tool.ts';
@@ -25,7 +24,7 @@ test('what a task used is in its results, and the next process learns from it', 
   expect(b).not.toHaveProperty('memory_mb');
   await first.store.close();
 
-  const second = await openRig([fill()], undefined, join(first.folder, 'volley.db'));
+  const second = await openRig([fill()], undefined, first.file);
   await second.ask('add', { batch: 'next', id: 'c', function: 'fill', params: { mb: 1 } });
   await second.ask('start', { batch: 'next', wait: true });
   const [usage] = second.coordinator.engine.statistics().usage;
