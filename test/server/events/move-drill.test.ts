@@ -211,7 +211,7 @@ test(`clients that move ${MOVES} times between servers lose nothing and get noth
   }
   // And that is the truth: each task has ended once in it.
   for (const batch of ['x', 'y']) {
-    const ended = (await store.tasks(batch, { limit: 100_000 })).map(
+    const ended = (await store.tasks(batch, { limit: 10_000_000 })).map(
       ({ id, status }) => `${batch} ${id} ${status}`,
     );
     const told = reference.said.flatMap((text) => /^\w+ \S+ (completed|failed)\b/.exec(text)?.[0] ?? []);
