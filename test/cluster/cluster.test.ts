@@ -344,10 +344,10 @@ describe('somebody who can write to Redis but has no key', () => {
     const { Queue } = await import('bullmq');
     const queue = new Queue(session, { connection: redis as never, prefix: 'test:q' });
     // It sees everything, also the real assignment.
-    const sent = vi.spyOn(Queue.prototype, 'addBulk');
+    const sent = vi.spyOn(Queue.prototype, 'add');
     const real = calls.executeSingle({ name: 'held', arguments: { value: 1 } });
     await vi.waitFor(() => expect(starts).toEqual([1]), { timeout: 60_000 });
-    const [[{ data }]] = sent.mock.calls[0] as unknown as [[{ data: DeliveredCalls }]];
+    const data = sent.mock.calls[0]![1] as DeliveredCalls;
     sent.mockRestore();
 
     const wrong = new Signer('another key altogether');
