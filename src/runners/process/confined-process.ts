@@ -106,6 +106,8 @@ export class ConfinedProcess {
   private readonly endWatch: () => void;
   private pid: number | undefined;
   private limit: ConfinedEnd['limit'];
+  /** Whether it has ended: from then on its cgroup may belong to another one. */
+  private hasEnded = false;
   private looks = 0;
   private readonly startedAt = performance.now();
   /** The most memory that was seen, if there is no cgroup. */
@@ -150,6 +152,7 @@ export class ConfinedProcess {
 
   /** Kills it and everything it started, or sends a signal to its group. */
   kill(signal: 'SIGTERM' | 'SIGKILL' = 'SIGKILL'): void {
+    if (this.hasEnded) return;
     const { cgroup, keeps } = this.setup;
     if (!keeps('pids') && this.pid !== undefined) this.family = familyOf(this.pid, readProcessTable());
     this.launched.kill(signal);
@@ -203,6 +206,7 @@ export class ConfinedProcess {
 
   private async finish(end: ProcessEnd): Promise<ConfinedEnd> {
     const { cgroup, cleanUp, isSandboxed, isEntered } = this.setup;
+    this.hasEnded = true;
     this.endWatch();
     const limit = this.limit ?? this.limitBehind(end);
     const usage = this.usageOf(end);
