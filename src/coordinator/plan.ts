@@ -216,7 +216,10 @@ export class CallPlanner {
   ): PlannedCall | Promise<PlannedCall> {
     if (isResolved) return this.planCall({ id, call, dependsOn, references: () => NO_REFERENCES });
     const ids = dependsOn.length === 0 ? NO_IDS : new Set(dependsOn);
-    const known = { has: (id: string) => ids.has(id), mentions: mentions.length === 0 ? NO_IDS : new Set(mentions) };
+    const known = {
+      has: (id: string) => ids.has(id),
+      mentions: mentions.length === 0 ? NO_IDS : new Set(mentions),
+    };
     const written = withExpression(call);
     return this.planCall({
       id,
