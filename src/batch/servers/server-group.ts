@@ -133,7 +133,11 @@ export class ServerGroup implements OtherServers {
     try {
       const state = await servers.beat(election.epoch, this.details, isReady, 3 * times.beatMs);
       const step = election.observed(state, isReady, sentAt, performance.now());
-      if (step === 'claim' && !this.isDraining) await this.claim(state, sentAt);
+      if (step === 'claim') {
+        // If it led until now, others may have led since: what it ran then is theirs.
+        await this.step('another server has led meanwhile');
+        if (!this.isDraining) await this.claim(state, sentAt);
+      }
       if (step === 'resign') {
         await this.step('the cluster cannot be reached from here, and another server can reach it');
         await servers.resign();

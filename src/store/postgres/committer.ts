@@ -146,7 +146,7 @@ export class Committer {
 
   /** Commits a group of writes, if need be after the server has been restarted. */
   private async commit(writes: readonly Write<unknown>[]): Promise<Outcome[]> {
-    const deadline = performance.now() + RETRY_MS;
+    let deadline: number | undefined;
     for (let repeats = 0; ; repeats++) {
       // The one before may have been committed although its answer was lost.
       let sent: { readonly outcomes: Outcome[]; readonly write: number } | undefined;
@@ -158,6 +158,8 @@ export class Committer {
         if (isLost(error)) await this.database.dropWriter();
         if (isRepeatable(error) && repeats < MAX_REPEATS) continue;
         if (!isLost(error)) throw error;
+        // From the first loss on: it may have taken long to be noticed.
+        deadline ??= performance.now() + RETRY_MS;
         const left = Math.max(0, deadline - performance.now());
         if (sent !== undefined && (await this.wasCommitted(sent.write, left))) return sent.outcomes;
         if (left === 0) throw error;

@@ -12,6 +12,8 @@ const MAX_READERS = 4;
 /** Idle ones are closed after this. */
 const IDLE_MS = 60_000;
 const CONNECT_MS = 10_000;
+/** A connection that is silent for this long is probed: what lies between may forget it without a word. */
+const KEEP_ALIVE_MS = 10_000;
 /** How long a statement may take, and how long it may wait for the locks of other processes. */
 const STATEMENT_MS = 60_000;
 const LOCK_MS = 20_000;
@@ -61,6 +63,7 @@ export interface Statements {
 /** The connections to one PostgreSQL store. */
 export class Database {
   private writer: Promise<Client> | undefined;
+  private writerUsedAt = 0;
   private isClosed = false;
 
   private constructor(
@@ -80,6 +83,7 @@ export class Database {
       connectionTimeoutMillis: CONNECT_MS,
       query_timeout: QUERY_MS,
       keepAlive: true,
+      keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
       pipeline: true,
       types: { getTypeParser: parserOf(pg) as never },
     };
@@ -130,8 +134,14 @@ export class Database {
     }, retryMs);
   }
 
-  /** The connection that writes. It is opened again after it was lost; the error of that is not translated. */
+  /**
+   * The connection that writes. It is opened again after it was lost, and after it was idle for long; the error of that is not
+   * translated.
+   */
   async writing(): Promise<Statements> {
+    const idleMs = performance.now() - this.writerUsedAt;
+    if (this.writer !== undefined && idleMs > IDLE_MS) await this.dropWriter();
+    this.writerUsedAt = performance.now();
     this.writer ??= this.openWriter();
     try {
       return new PreparedStatements(await this.writer, this.pg.Query);

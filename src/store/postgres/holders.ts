@@ -91,7 +91,6 @@ export class Holders {
     if (holder !== undefined) throw batchHeld(batch, holder);
     const { id: batchId, lease: before } = locked;
     const epoch = locked.epoch + 1;
-    const renewedAt = steadyMs();
     const { pid, host, boot, namespace, start } = this.self;
     const identity = [pid, toText(host), toText(boot), toTextOrNull(namespace), toTextOrNull(start)] as const;
     const { statements, now } = tx;
@@ -124,7 +123,8 @@ export class Holders {
       epoch,
       lostSeenAt: before?.seen_at,
       controller: new AbortController(),
-      renewedAt,
+      // Before the moment that the others count from.
+      renewedAt: tx.begunAt,
     };
   }
 
@@ -141,10 +141,9 @@ export class Holders {
     };
   }
 
-  /** Renews all leases, and finds those that were taken over. */
-  async renew(statements: Statements, now: number): Promise<void> {
+  /** Renews all leases, and finds those that were taken over. `renewedAt` is a moment before `now` was asked for. */
+  async renew(statements: Statements, now: number, renewedAt: number): Promise<void> {
     const all = [...this.held.values()];
-    const renewedAt = steadyMs();
     const rows = await statements.rows<{ batch: number }>(
       RENEW,
       all.map(({ batchId }) => batchId),

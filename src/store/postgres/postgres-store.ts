@@ -3,7 +3,7 @@ import type { CachedEntry, StoredCachedEntry } from '../../coordinator/result-ca
 import { VolleyError } from '../../core/errors.ts';
 import type { Spending } from '../../runners/runner.ts';
 import type { FeedTask, StoreFeed } from '../feed.ts';
-import { ownIdentity, type ProcessIdentity } from '../process-identity.ts';
+import { ownIdentity, type ProcessIdentity, steadyMs } from '../process-identity.ts';
 import type {
   AddedTasks,
   AttemptRecord,
@@ -511,8 +511,9 @@ export class PostgresStore implements Store {
     if (this.holders.count === 0) return;
     this.renewing ??= this.database
       .once(async (statements) => {
+        const renewedAt = steadyMs();
         const now = this.leaseNow?.() ?? (await statements.rows<{ now: number }>(SERVER_TIME))[0]!.now;
-        await this.holders.renew(statements, now);
+        await this.holders.renew(statements, now, renewedAt);
       }, 0)
       .catch(() => undefined)
       .finally(() => {

@@ -1,4 +1,4 @@
-import { livesAsSeenBy, type ProcessIdentity } from '../process-identity.ts';
+import { isVisibleTo, livesAsSeenBy, type ProcessIdentity } from '../process-identity.ts';
 import type { LeaseHolder } from '../records.ts';
 import { fromStored, type StoredText } from '../rows.ts';
 import type { LeadershipState, ServerDetails, SharedServers, StoredServer } from '../shared-servers.ts';
@@ -109,7 +109,9 @@ export class PostgresServers implements SharedServers {
       if (seen.length === 0) await this.register(statements, details, isReady);
       const { server, beat, identity, others_ready: othersAreReady } = row!;
       const leader = identity === null ? undefined : (JSON.parse(fromStored(identity)) as ProcessIdentity);
-      const isGone = leader !== undefined && livesAsSeenBy(this.self, leader) === false;
+      // Machines may share a name, so a host of this name that has another boot says nothing.
+      const isSeen = leader !== undefined && isVisibleTo(this.self, leader);
+      const isGone = isSeen && livesAsSeenBy(this.self, leader) === false;
       return {
         epoch: row!.epoch,
         beat,

@@ -1,4 +1,5 @@
 import type { FeedBody, FeedTask } from '../feed.ts';
+import { steadyMs } from '../process-identity.ts';
 import { fromStored, STATUSES, type StoredText } from '../rows.ts';
 import type { Statements, Value } from './connection.ts';
 import { type FeedRow, IS_FOLLOWED, writeFeed } from './feed-rows.ts';
@@ -52,6 +53,8 @@ export class Transaction {
   private readonly tasks = new TaskStates();
   /** Whether there is something to commit. */
   isDirty = false;
+  /** By the monotonic clock, before anything was sent. */
+  readonly begunAt = steadyMs();
   /** The time that judges leases, when batches were locked. */
   now = 0;
   /** Whether what happens is noted for readers of the feed; undefined before a batch was locked. */

@@ -25,8 +25,8 @@ class Server {
     readonly log: string[],
   ) {}
 
-  static async start(place: string, name: string): Promise<Server> {
-    const identity = { ...ownIdentity(), host: name, boot: name };
+  static async start(place: string, name: string, host = name): Promise<Server> {
+    const identity = { ...ownIdentity(), host, boot: name };
     const store = await openPostgresStore(place, { identity, heartbeatMs: 300, leaseMs: LEASE_MS });
     const { coordinator } = openTestCoordinator();
     const executor = new BatchExecutor({ coordinator, store });
@@ -95,6 +95,19 @@ describe('servers on one store', () => {
     expect((await second.ask('wait')).data).toMatchObject({ finished: true });
     expect(await second.standing()).toEqual(['a completed', 'b cancelled', 'c completed']);
     expect(second.calls.begun).toEqual([]);
+  });
+
+  it('have one leader, also on machines that share a name', async () => {
+    const place = newSchema(postgres);
+    const first = await Server.start(place, 'one', 'same');
+    const second = await Server.start(place, 'two', 'same');
+    await second.ask('add_batch', { tasks: [task('a')] });
+    await second.ask('start');
+    await first.calls.started('a');
+    expect([first.group.leads, second.group.leads]).toEqual([true, false]);
+    expect(first.log.filter((line) => line.startsWith('leads'))).toEqual(['leads']);
+    first.calls.finish('a');
+    expect((await second.ask('wait')).data).toMatchObject({ finished: true });
   });
 
   it('say what is wrong with a start, whichever is asked', async () => {
