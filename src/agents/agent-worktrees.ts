@@ -79,14 +79,14 @@ export class AgentWorktrees {
   /**
    * Makes a worktree for an agent that works in `folder`, an absolute real path. Throws `WORKSPACE_UNAVAILABLE` if the
    * folder is in no repository, or if one of `files` is not in the worktree as it is in the folder. It begins with the
-   * commit `base`, if that is given.
+   * commit that `base` returns, if that is given. Before git runs, what other agents may not have changed is restored.
    */
   async open(
     folder: string,
     files: readonly string[],
     label: string,
     signal: AbortSignal,
-    base?: string,
+    base?: () => Promise<string>,
   ): Promise<AgentWorktree> {
     const found = gitFoldersOf(folder);
     if (found === undefined) {
@@ -98,7 +98,14 @@ export class AgentWorktrees {
     try {
       await requireCommitted(shared.repository.git.in(root), root, folder, files);
       const denied = new DeniedPaths(this.config, folder, shared.deniedPaths);
-      return await AgentWorktree.make(shared, user, { root, folder, denied, label, signal, base });
+      return await AgentWorktree.make(shared, user, {
+        root,
+        folder,
+        denied,
+        label,
+        signal,
+        base: await base?.(),
+      });
     } catch (error) {
       shared.leave(user);
       throw error;
@@ -121,6 +128,8 @@ export class AgentWorktrees {
         opening.catch(() => this.shared.delete(key));
       }
       const shared = await opening;
+      // First, so that this call is no suspect.
+      if (known !== undefined) await shared.check();
       if (!shared.isOver) return { shared, user: shared.enter() };
     }
   }

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { readRegularBytes } from '../config/regular-file.ts';
 import { VolleyError } from '../core/errors.ts';
 
 /** What is larger does not go through the queue. */
@@ -25,6 +26,8 @@ export interface ArtifactServer {
   remove(name: string): Promise<void>;
 }
 
+/** Others may write to the folder, too. */
+const LIMITS = { maxBytes: MAX_ARTIFACT_BYTES, followLinks: false } as const;
 const NAME = /^[0-9a-f]{64}\.[0-9a-f]{16}$/;
 
 /** What is too large for the queue. A name starts with the hash of its content and is read once. */
@@ -61,7 +64,7 @@ export class Artifacts {
     if (typeof artifact !== 'string' || !NAME.test(artifact)) throw missing(String(artifact));
     const bytes = isOnServer
       ? await (await this.server()).get(artifact)
-      : this.folder && (await readFile(join(this.folder, artifact)).catch(() => undefined));
+      : this.folder && (await readRegularBytes(join(this.folder, artifact), LIMITS).catch(() => undefined));
     if (!bytes || hashOf(bytes) !== artifact.slice(0, 64)) throw missing(artifact);
     return bytes;
   }

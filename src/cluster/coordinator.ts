@@ -24,6 +24,7 @@ import { Artifacts, type Shipped } from './artifacts.ts';
 import { packInputs, sendableFiles, unpackOutputs } from './files.ts';
 import { type CoordinatorCommand, CoordinatorProtocol } from './protocol/coordinator-protocol.ts';
 import {
+  checkedNote,
   DEFAULT_TIMES,
   PROTOCOL_VERSION,
   type ProtocolTimes,
@@ -39,16 +40,17 @@ import {
   serverWarnings,
   unsuitable,
 } from './registry.ts';
-import { type MessageScope, parseMessage, type SignedMessage, Signer } from './signature.ts';
+import { contentOf, type MessageScope, parseMessage, type SignedMessage, Signer } from './signature.ts';
 import { toolHash } from './tool-hash.ts';
 import {
   type Assignment,
-  checkedAgents,
+  checkedOffer,
+  checkedOutcome,
+  checkedProgress,
   type DeliveredCalls,
   NO_AGENTS,
   nameOf,
   type RemoteOutcome,
-  type RemoteProgress,
   usesFiles,
   type WorkerOffer,
 } from './work.ts';
@@ -397,11 +399,15 @@ export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
       this.ignore(session, `A worker was ignored because its VOLLEY_CLUSTER_KEY differs: ${session}.`);
       return [];
     }
-    const { protocol = 0, ...content } = JSON.parse(message.content) as WorkerNote & { protocol?: number };
-    if (protocol === PROTOCOL_VERSION) return [{ note: { ...content, session }, ageMs }];
+    const { protocol = 0, ...content } = contentOf<WorkerNote & { protocol: number }>(message) ?? {};
+    const sound = checkedNote({ ...content, session });
+    if (protocol === PROTOCOL_VERSION && sound !== undefined) return [{ note: sound, ageMs }];
+    const isSameVersion = protocol === PROTOCOL_VERSION;
     this.ignore(
       session,
-      `Worker ${nameOf(session)} gets no work: it speaks version ${protocol} of the cluster protocol, and this process version ${PROTOCOL_VERSION}. Run the same version of Volley on all machines.`,
+      isSameVersion
+        ? `Worker ${nameOf(session)} gets no work: its notes cannot be read.`
+        : `Worker ${nameOf(session)} gets no work: it speaks version ${protocol} of the cluster protocol, and this process version ${PROTOCOL_VERSION}. Run the same version of Volley on all machines.`,
     );
     // Nobody else removes what is left of it.
     return ageMs > this.times.leaseMs ? [{ note: goneNote(session), ageMs }] : [];
@@ -445,7 +451,8 @@ export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
       const outcome = this.signer.open(each, 'outcome', undefined, this.serverNow);
       if (outcome?.scope.epoch !== this.epoch) continue;
       const { session, key } = outcome.scope;
-      const content = JSON.parse(outcome.content) as RemoteOutcome;
+      const content = checkedOutcome(contentOf(outcome));
+      if (content === undefined) continue;
       this.paces.get(session)?.note(content.durationMs);
       changed.add(session);
       this.protocol.received(session, key, content);
@@ -457,8 +464,9 @@ export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
   private progressed(message: unknown): void {
     const progress = this.signer.open(message, 'progress', undefined, this.serverNow);
     const call = progress === undefined ? undefined : this.pending.get(progress.scope.key);
-    if (call === undefined || call.worker !== progress!.scope.session) return;
-    const { progress: share, step, log, hasBegun = false } = JSON.parse(progress!.content) as RemoteProgress;
+    const content = checkedProgress(contentOf(progress));
+    if (call === undefined || content === undefined || call.worker !== progress!.scope.session) return;
+    const { progress: share, step, log, hasBegun = false } = content;
     if (hasBegun) call.task.began();
     else if (log !== undefined) call.task.log?.(log);
     else if (share === undefined) call.task.report(step ?? '');
@@ -604,7 +612,7 @@ export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
       const text = await this.registry.note(session);
       const outcomes = this.opened(await this.registry.outcomes(session), session);
       const message = this.signer.open(parseMessage(text), 'note', session, this.serverNow);
-      const note = message === undefined ? undefined : (JSON.parse(message.content) as WorkerNote);
+      const note = checkedNote(contentOf(message));
       this.protocol.inspected(session, { queued, note, outcomes });
       this.obey();
     } catch {
@@ -632,9 +640,8 @@ export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
   ): StoredOutcome<RemoteOutcome>[] {
     return stored.flatMap(([key, text]) => {
       const message = this.signer.open(parseMessage(text), 'outcome', session, this.serverNow);
-      return message?.scope.key === key
-        ? [{ key, outcome: JSON.parse(message.content) as RemoteOutcome }]
-        : [];
+      const outcome = checkedOutcome(contentOf(message));
+      return message?.scope.key === key && outcome !== undefined ? [{ key, outcome }] : [];
     });
   }
 
@@ -676,8 +683,11 @@ export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
     const text = await this.registry.offer(session).catch(() => null);
     const message = this.signer.open(parseMessage(text), 'note', session, this.serverNow);
     if (message === undefined || !this.protocol.isReady(session) || this.offers.has(session)) return;
-    const read = JSON.parse(message.content) as WorkerOffer;
-    const offer: WorkerOffer = { ...read, ...(read.agents && { agents: checkedAgents(read.agents) }) };
+    const offer = checkedOffer(contentOf(message));
+    if (offer === undefined) {
+      this.ignore(session, `Worker ${nameOf(session)} gets no work: what it offers cannot be read.`);
+      return;
+    }
     const { capacity, labels } = offer;
     try {
       this.tools?.engine.changeWorkers((placement) => placement.join({ id: session, capacity, labels }));

@@ -1,7 +1,7 @@
-import { DEFAULT_TIMES, PROTOCOL_VERSION, type WorkerNote } from './protocol/messages.ts';
+import { checkedNote, DEFAULT_TIMES, PROTOCOL_VERSION, type WorkerNote } from './protocol/messages.ts';
 import { ClusterRegistry, type ClusterSettings, isRefusal, serverWarnings, unsuitable } from './registry.ts';
-import { parseMessage, Signer } from './signature.ts';
-import { checkedAgents, nameOf, type WorkerOffer } from './work.ts';
+import { contentOf, parseMessage, Signer } from './signature.ts';
+import { checkedOffer, nameOf, type WorkerOffer } from './work.ts';
 
 /** A worker as people see it. */
 export interface ListedWorker
@@ -25,19 +25,18 @@ export async function listWorkers(settings: ClusterSettings): Promise<ListedWork
       const message = signer.open(parseMessage(note), 'note', session, 0);
       const offer = signer.open(parseMessage(await registry.offer(session)), 'note', session, 0);
       if (message === undefined || offer === undefined) continue;
-      const read = JSON.parse(message.content) as WorkerNote & { protocol?: number };
-      if (read.isGone) continue;
-      const offered = JSON.parse(offer.content) as WorkerOffer;
-      const isKnown = read.protocol === PROTOCOL_VERSION;
+      const read = contentOf<WorkerNote & { protocol: number }>(message);
+      const offered = checkedOffer(contentOf(offer));
+      if (read === undefined || read.isGone || offered === undefined) continue;
+      const known = read.protocol === PROTOCOL_VERSION ? checkedNote({ ...read, session }) : undefined;
       found.push({
         ...offered,
         // Another version may have other fields.
-        ...(!isKnown && { capacity: {}, labels: {} }),
-        ...(offered.agents !== undefined && { agents: checkedAgents(offered.agents) }),
+        ...(known === undefined && { capacity: {}, labels: {} }),
         name: nameOf(session),
         session,
-        state: stateOf(read, isKnown, ageMs),
-        running: isKnown ? read.held.length : 0,
+        state: stateOf(known, ageMs),
+        running: known?.held.length ?? 0,
         lastHeardMs: ageMs,
       });
     }
@@ -47,10 +46,10 @@ export async function listWorkers(settings: ClusterSettings): Promise<ListedWork
   }
 }
 
-function stateOf({ isDraining }: WorkerNote, isKnown: boolean, ageMs: number): ListedWorker['state'] {
+function stateOf(note: WorkerNote | undefined, ageMs: number): ListedWorker['state'] {
   if (ageMs > DEFAULT_TIMES.leaseMs) return 'silent';
-  if (!isKnown) return 'incompatible';
-  return isDraining ? 'draining' : 'ready';
+  if (note === undefined) return 'incompatible';
+  return note.isDraining ? 'draining' : 'ready';
 }
 
 export async function drainWorker(settings: ClusterSettings, name: string): Promise<void> {

@@ -72,3 +72,9 @@ export function parseMessage(text: unknown): unknown {
     return undefined;
   }
 }
+
+/** The content of a message, if it is an object. Whoever has the key can still send anything as its fields. */
+export function contentOf<T extends object>(message: SignedMessage | undefined): Partial<T> | undefined {
+  const content = parseMessage(message?.content);
+  return typeof content === 'object' && content !== null ? (content as Partial<T>) : undefined;
+}

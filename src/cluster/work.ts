@@ -23,8 +23,17 @@ export interface WorkerOffer {
 
 export const NO_AGENTS: OfferedAgents = { names: [], repositories: [] };
 
-/** What a worker says that it offers; nothing if that has another form. */
-export function checkedAgents(offered: unknown): OfferedAgents {
+/** What a worker offers; nothing if that has another form. Its capacity and labels are checked when it joins. */
+export function checkedOffer(sent: Partial<WorkerOffer> | undefined): WorkerOffer | undefined {
+  const { capacity, labels, agents, version, host, pid } = sent ?? {};
+  const isObject = [capacity, labels].every((one) => typeof one === 'object' && one !== null);
+  if (!isObject || typeof version !== 'string' || typeof host !== 'string' || typeof pid !== 'number')
+    return undefined;
+  return { ...(sent as WorkerOffer), ...(agents && { agents: checkedAgents(agents) }) };
+}
+
+/** The coding agents that a worker says that it offers; none if that has another form. */
+function checkedAgents(offered: unknown): OfferedAgents {
   const { names, repositories } = Object(offered) as Partial<OfferedAgents>;
   const isTexts = (list: unknown): list is string[] =>
     Array.isArray(list) && list.length <= MAX_OFFERED && list.every((one) => typeof one === 'string');
@@ -83,6 +92,30 @@ type RemoteEnd =
 export interface DeliveredCalls {
   readonly calls: readonly SignedMessage[];
 }
+
+/** Progress of an attempt; nothing if that has another form. */
+export function checkedProgress(sent: Partial<RemoteProgress> | undefined): RemoteProgress | undefined {
+  const { progress, step, log, hasBegun } = sent ?? {};
+  const isShare = progress === undefined || (typeof progress === 'number' && progress >= 0 && progress <= 1);
+  const isText = [step, log].every((text) => text === undefined || typeof text === 'string');
+  if (sent === undefined || !isShare || !isText) return undefined;
+  return { progress, step, ...(log !== undefined && { log }), ...(hasBegun === true && { hasBegun }) };
+}
+
+/** How an attempt ended, by a message of its worker; nothing if that has another form. */
+export function checkedOutcome(sent: Partial<RemoteOutcome> | undefined): RemoteOutcome | undefined {
+  const { status, durationMs } = sent ?? {};
+  const isTime = durationMs === undefined || (Number.isFinite(durationMs) && durationMs >= 0);
+  return isTime && OUTCOMES.has(status) ? (sent as RemoteOutcome) : undefined;
+}
+
+const OUTCOMES: ReadonlySet<RemoteOutcome['status'] | undefined> = new Set([
+  'completed',
+  'failed',
+  'cancelled',
+  'returned',
+  'lost',
+]);
 
 /** Progress of an attempt. */
 export interface RemoteProgress {

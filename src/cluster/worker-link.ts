@@ -6,7 +6,7 @@ import { VolleyError } from '../core/errors.ts';
 import { DEFAULT_TIMES, PROTOCOL_VERSION, type ProtocolTimes, type WorkerNote } from './protocol/messages.ts';
 import { WorkerProtocol } from './protocol/worker-protocol.ts';
 import { ClusterRegistry, type ClusterSettings, isRefusal, loadPackage, silentMs } from './registry.ts';
-import { type MessageScope, parseMessage, type SignedMessage, Signer } from './signature.ts';
+import { contentOf, type MessageScope, parseMessage, type SignedMessage, Signer } from './signature.ts';
 import type { Assignment, DeliveredCalls, RemoteOutcome, RemoteProgress, WorkerOffer } from './work.ts';
 
 /** What the link asks of the part that runs tools, which is another thread. */
@@ -339,8 +339,8 @@ async function requireFree(
   for (const { session, note, ageMs } of await registry.list()) {
     const message = ageMs > leaseMs ? undefined : signer.open(parseMessage(note), 'note', session, 0);
     if (message === undefined) continue;
-    const other = JSON.parse(message.content) as WorkerNote;
-    if (other.name === name && !other.isGone)
+    const other = contentOf<WorkerNote>(message);
+    if (other?.name === name && !other.isGone)
       throw new VolleyError(
         'CLUSTER_NAME_TAKEN',
         `A worker named ${name} is already running. Choose another name.`,

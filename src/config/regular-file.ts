@@ -8,8 +8,13 @@ interface ReadLimits {
   readonly followLinks: boolean;
 }
 
+/** Reads a text file; see {@link readRegularBytes}. */
+export async function readRegularFile(path: string, limits: ReadLimits): Promise<string> {
+  return (await readRegularBytes(path, limits)).toString('utf8');
+}
+
 /** Reads a regular file of limited size. Pipes and devices, which could block the reader, are refused. */
-export async function readRegularFile(path: string, { maxBytes, followLinks }: ReadLimits): Promise<string> {
+export async function readRegularBytes(path: string, { maxBytes, followLinks }: ReadLimits): Promise<Buffer> {
   const flags = constants.O_RDONLY | constants.O_NONBLOCK | (followLinks ? 0 : constants.O_NOFOLLOW);
   const file = await open(path, flags);
   try {
@@ -23,7 +28,7 @@ export async function readRegularFile(path: string, { maxBytes, followLinks }: R
       if (bytesRead === 0) break;
       length += bytesRead;
     }
-    return buffer.toString('utf8', 0, length);
+    return buffer.subarray(0, length);
   } finally {
     await file.close();
   }

@@ -91,7 +91,8 @@ export async function admitBundle(
   const format = (await git.ask(['rev-parse', '--show-object-format'])).trim();
   await mkdir(place, { mode: 0o700 });
   try {
-    const quarantine = new Git(place);
+    // A small pack can stand for objects of any size, of which git makes each in memory.
+    const quarantine = new Git(place, ['-c', 'pack.threads=1'], MAX_CONTENT_BYTES);
     await quarantine.ask(['init', '-q', '--bare', '--template=', `--object-format=${format}`, '.']);
     await mkdir(join(place, 'objects', 'info'), { recursive: true });
     await writeFile(join(place, 'objects', 'info', 'alternates'), `${objects}\n`);

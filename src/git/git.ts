@@ -37,6 +37,8 @@ export class Git {
   constructor(
     readonly folder: string,
     private readonly settings: readonly string[] = [],
+    /** The most memory that git may allocate at once. */
+    private readonly maxBytes?: number,
   ) {}
 
   in(folder: string): Git {
@@ -55,7 +57,8 @@ export class Git {
   /** Runs git and returns the answer, whatever its exit status. Paths in `input` and output are NUL-separated. */
   async run(args: readonly string[], input: string | Uint8Array = ''): Promise<GitAnswer> {
     for (let tries = 1; ; tries++) {
-      const answer = await runGit(this.folder, [...SETTINGS, ...this.settings, ...args], input);
+      const { folder, settings, maxBytes } = this;
+      const answer = await runGit(folder, [...SETTINGS, ...settings, ...args], input, maxBytes);
       if (!isLocked(answer) || tries === MAX_TRIES) return answer;
       await sleep(PAUSE_MS);
     }
@@ -112,9 +115,14 @@ function isLocked({ exitCode, stderr }: GitAnswer): boolean {
  * Git is detached so that it finishes even if this process dies or the user interrupts it. Otherwise it would leave
  * locks and half-finished merges behind.
  */
-function runGit(cwd: string, args: readonly string[], input: string | Uint8Array): Promise<GitAnswer> {
+function runGit(
+  cwd: string,
+  args: readonly string[],
+  input: string | Uint8Array,
+  maxBytes: number | undefined,
+): Promise<GitAnswer> {
   return new Promise((resolve, reject) => {
-    const child = spawn('git', args, { cwd, env: environment(), detached: true });
+    const child = spawn('git', args, { cwd, env: environment(maxBytes), detached: true });
     // Not spawn's own timeout, which keeps the process alive if the program cannot be started.
     const timer = setTimeout(() => child.kill(), TIMEOUT_MS);
     const output = { stdout: [] as Buffer[], stderr: [] as Buffer[] };
@@ -142,9 +150,10 @@ function runGit(cwd: string, args: readonly string[], input: string | Uint8Array
   });
 }
 
-function environment(): NodeJS.ProcessEnv {
+function environment(maxBytes: number | undefined): NodeJS.ProcessEnv {
   return {
     ...childEnvironment(),
+    ...(maxBytes !== undefined && { GIT_ALLOC_LIMIT: String(maxBytes) }),
     LC_ALL: 'C',
     GIT_TERMINAL_PROMPT: '0',
     GIT_EDITOR: 'true',

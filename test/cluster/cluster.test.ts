@@ -4,6 +4,7 @@ import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { BatchExecutor } from '../../src/batch/executor/batch-executor.ts';
 import type { BatchEvent } from '../../src/batch/run/events.ts';
+import { listWorkers } from '../../src/cluster/list-workers.ts';
 import { Signer } from '../../src/cluster/signature.ts';
 import type { DeliveredCalls } from '../../src/cluster/work.ts';
 import { defaultConfig } from '../../src/config/config.ts';
@@ -329,6 +330,50 @@ describe('a cluster', () => {
     await cluster.worker('a', []);
     await expect(cluster.worker('a', [])).rejects.toMatchObject({ code: 'CLUSTER_NAME_TAKEN' });
   });
+});
+
+test('a worker that says what makes no sense harms nobody but itself', async () => {
+  const { tool, starts, finish } = heldTool();
+  await cluster.worker('a', [tool]);
+  const notes: string[] = [];
+  const { cluster: link, calls } = await cluster.coordinator([tool], { notify: (text) => notes.push(text) });
+  const redis = new Redis(cluster.settings.url);
+  const session = (await redis.hkeys('test:notes'))[0]!;
+  const { Queue } = await import('bullmq');
+  const sent = vi.spyOn(Queue.prototype, 'add');
+  const real = calls.executeSingle({ name: 'held', arguments: { value: 1 } });
+  await vi.waitFor(() => expect(starts).toEqual([1]), { timeout: 60_000 });
+  const { scope } = (sent.mock.calls[0]![1] as DeliveredCalls).calls[0]!;
+  sent.mockRestore();
+  const signer = new Signer(cluster.settings.key);
+  const say = (kind: 'outcome' | 'progress', content: string) => {
+    const message = signer.sign({ ...scope, session, kind }, content);
+    return redis.publish('test:inbox', JSON.stringify(kind === 'outcome' ? [message] : message));
+  };
+  for (const content of [
+    '{',
+    'null',
+    '1',
+    '{}',
+    '{"status":"won"}',
+    '{"status":"completed","durationMs":"x"}',
+  ])
+    await say('outcome', content);
+  for (const content of ['{', 'null', '{"progress":7}', '{"step":{}}', '{"log":[]}'])
+    await say('progress', content);
+  const mad = { kind: 'note', session: 'mad.1', key: '', epoch: link.epoch, expiresAt: 0 } as const;
+  for (const content of ['{', 'null', '{"protocol":1}', '{"protocol":1,"name":"mad","held":7}']) {
+    await redis.hset('test:notes', 'mad.1', JSON.stringify(signer.sign(mad, content)));
+    await redis.hset('test:offers', 'mad.1', JSON.stringify(signer.sign(mad, content)));
+    await redis.hset('test:heard', 'mad.1', String(Date.now()));
+    expect(await listWorkers(cluster.settings)).toMatchObject([{ name: 'a', state: 'ready' }]);
+  }
+  await expect.poll(() => notes.filter((text) => text.includes('mad')).length).toBeGreaterThan(0);
+  expect(link.workers).toEqual(['a']);
+  finish();
+  expect(await real).toMatchObject({ status: 'completed', value: 1 });
+  await redis.hdel('test:notes', 'mad.1');
+  redis.disconnect();
 });
 
 describe('somebody who can write to Redis but has no key', () => {

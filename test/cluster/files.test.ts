@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
@@ -5,15 +6,18 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { Artifacts, MAX_ARTIFACT_BYTES } from '../../src/cluster/artifacts.ts';
 import { packInputs, packOutputs, unpackInputs, unpackOutputs } from '../../src/cluster/files.ts';
 import { defaultConfig, type VolleyConfig } from '../../src/config/config.ts';
 import type { ParallelToolCoordinator } from '../../src/coordinator/coordinator.ts';
@@ -55,6 +59,31 @@ const shout = defineTool({
     return { cwd: process.cwd(), listed, sizes };
   },
 });
+
+test('an artifact that somebody has replaced by a pipe, a link or something large is missing, and blocks nobody', async () => {
+  const folder = newFolder();
+  const artifacts = new Artifacts(folder, () => Promise.reject(new Error('There is no server.')));
+  const swap = async (change: (path: string) => void) => {
+    const shipped = (await artifacts.ship('x'.repeat(100_000))) as { artifact: string };
+    const path = join(folder, shipped.artifact);
+    rmSync(path);
+    change(path);
+    return artifacts.receive(shipped);
+  };
+  const large = newFolder();
+  truncateSync(openedFile(join(large, 'large')), MAX_ARTIFACT_BYTES + 1);
+  for (const change of [
+    (path: string) => execFileSync('mkfifo', [path]),
+    (path: string) => symlinkSync('/dev/zero', path),
+    (path: string) => renameSync(join(large, 'large'), path),
+  ])
+    await expect(swap(change)).rejects.toMatchObject({ code: 'CLUSTER_ARTIFACT_MISSING' });
+});
+
+function openedFile(path: string): string {
+  writeFileSync(path, '');
+  return path;
+}
 
 describe('a worker that does not share the folder', () => {
   /** The folders of the coordinator and of the worker. */

@@ -1,7 +1,9 @@
 import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { deflateSync } from 'node:zlib';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { admitBundle, readBundle, repositoryId, tipsOf, writeBundle } from '../../src/git/bundle.ts';
 import { Git } from '../../src/git/git.ts';
@@ -70,6 +72,42 @@ async function admit(commit: string, file = bundle()) {
   }
 }
 
+/** A pack with two more objects: 16 MB of zeros, and a delta that copies them 40 times. */
+function packWithBomb(pack: Buffer): Buffer {
+  const zeros = Buffer.alloc(16 * 2 ** 20 - 1);
+  const name = createHash('sha1').update(`blob ${zeros.length}\0`).update(zeros).digest();
+  const copies = 40;
+  const copy = Buffer.of(0x80 | 0x70, 0xff, 0xff, 0xff);
+  const delta = Buffer.concat([
+    varint(zeros.length),
+    varint(zeros.length * copies),
+    ...Array.from({ length: copies }, () => copy),
+  ]);
+  const body = Buffer.concat([
+    pack.subarray(0, -20),
+    objectHeader(3, zeros.length),
+    deflateSync(zeros),
+    objectHeader(7, delta.length),
+    name,
+    deflateSync(delta),
+  ]);
+  body.writeUInt32BE(pack.readUInt32BE(8) + 2, 8);
+  return Buffer.concat([body, createHash('sha1').update(body).digest()]);
+}
+
+/** Type and size of an object in a pack. */
+function objectHeader(type: number, size: number): Buffer {
+  const rest = Math.floor(size / 16);
+  const first = (type << 4) | (size % 16);
+  return rest === 0 ? Buffer.of(first) : Buffer.concat([Buffer.of(first | 0x80), varint(rest)]);
+}
+
+function varint(value: number): Buffer {
+  const bytes: number[] = [];
+  for (; value > 127; value = Math.floor(value / 128)) bytes.push((value % 128) | 0x80);
+  return Buffer.of(...bytes, value);
+}
+
 const refused = { code: 'AGENT_WORK_REFUSED', reached: false };
 
 describe('a bundle of a worker', { timeout: 60_000 }, () => {
@@ -82,6 +120,16 @@ describe('a bundle of a worker', { timeout: 60_000 }, () => {
       { path: 'link', mode: '120000' },
     ]);
     expect(git(project, 'show', `${made}:a.txt`)).toBe('two');
+  });
+
+  it('of a few bytes that stand for a file of any size is refused before that is in memory', async () => {
+    writeFileSync(join(other, 'a.txt'), 'two\n');
+    const made = commit();
+    const file = bundle();
+    const text = readFileSync(file);
+    const start = text.indexOf('PACK');
+    writeFileSync(file, Buffer.concat([text.subarray(0, start), packWithBomb(text.subarray(start))]));
+    expect(await admit(made, file)).toMatchObject(refused);
   });
 
   it('with more than one ref is refused', async () => {

@@ -25,6 +25,17 @@ export interface WorkerNote {
   readonly isGone: boolean;
 }
 
+/** What a worker has noted about itself; nothing if that has another form. */
+export function checkedNote(sent: Partial<WorkerNote> | undefined): WorkerNote | undefined {
+  const { name, session, beat, epoch, held, waiting, isDraining, isGone } = sent ?? {};
+  const isSound =
+    [name, session].every((text) => typeof text === 'string') &&
+    [beat, epoch].every(Number.isFinite) &&
+    [held, waiting].every((keys) => Array.isArray(keys) && keys.every((key) => typeof key === 'string')) &&
+    [isDraining, isGone].every((flag) => typeof flag === 'boolean');
+  return isSound ? (sent as WorkerNote) : undefined;
+}
+
 /** A note as it is in the registry. It stays there until its session is over, so that no queue is left behind. */
 export interface RegisteredNote<N extends WorkerNote = WorkerNote> {
   readonly note: N;

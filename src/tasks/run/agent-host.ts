@@ -147,17 +147,19 @@ export class AgentHost {
     const { config, env, redact } = this.options;
     const { agent, clone, printed, signal, folder } = attempt;
     const { feature, seq, commit, prefix } = order;
-    if (order.isBundled) {
+    const base = async () => {
+      if (!order.isBundled) return commit;
       const sent = await readBundle(clone.git, join(folder, SENT_BUNDLE));
       if (sent !== commit) throw refused('the bundle has another commit');
-    }
+      return sent;
+    };
     const project = join(folder, SENT_PROJECT);
     await mkdir(join(folder, RETURNED), { recursive: true, mode: 0o700 });
     const inner = posix.normalize(`${prefix}.`);
     if (inner === '..' || inner.startsWith('../') || inner.startsWith('/'))
       throw refused('its path leads out');
     const place = join(clone.root, inner);
-    const worktree = await this.worktrees.open(place, [], `${feature}-${seq}`, signal, commit);
+    const worktree = await this.worktrees.open(place, [], `${feature}-${seq}`, signal, base);
     const scratch = await makeTemporaryFolder();
     try {
       if (!isInside(realpathSync(worktree.folder), realpathSync(worktree.root)))

@@ -5,6 +5,7 @@ import type { DeniedPaths } from '../../agents/denied-paths.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { listText } from '../../core/words.ts';
 import { admitBundle, writeBundle } from '../../git/bundle.ts';
+import { lstatIfAny } from '../../git/folder-entries.ts';
 import { type Git, splitNul, submodulePaths } from '../../git/git.ts';
 import {
   commitOf,
@@ -18,7 +19,6 @@ import { patternMatcher } from '../../tools/pattern/path-patterns.ts';
 import type { Subtask } from '../files/feature.ts';
 import { ChangeTracker, type TreeState } from './change-tracker.ts';
 import { failure, type MergeQueue } from './merge-queue.ts';
-import { isInNodeModules } from './snapshot.ts';
 import type {
   Conflict,
   DeliveryGuard,
@@ -90,15 +90,15 @@ export class Worktree implements Workspace {
   async changes(): Promise<readonly string[]> {
     const link = restoreLink(this.place) ? [] : ['.git'];
     const changed = await this.tracker.changes(this.start, await this.tracker.inspect());
-    const committed = await this.committed();
-    return [...new Set([...link, ...changed, ...committed].map((path) => this.fromProject(path)))].sort();
+    const inGit = [...(await this.committed()), ...(await this.staged())];
+    return [...new Set([...link, ...changed, ...inGit].map((path) => this.fromProject(path)))].sort();
   }
 
   async send(file: string, known: readonly string[]): Promise<SentWork> {
     const { git } = this;
     const now = await this.tracker.inspect();
     const commit = await this.repository.exclusive(async () => {
-      await stageWork(git, await this.workSince(this.start, now, await this.staged(now)));
+      await stageWork(git, await this.workSince(this.start, now, await this.staged()));
       const tree = (await git.ask(['write-tree'])).trim();
       const head = await commitOf(git, 'HEAD');
       if ((await git.resolve('HEAD^{tree}')) === tree) return head;
@@ -124,7 +124,7 @@ export class Worktree implements Workspace {
   async save(message: string): Promise<SavedWork | UndeliveredWork> {
     const now = await this.tracker.inspect();
     const problem = await this.repository.exclusive(async () => {
-      const work = await this.workSince(this.start, now, await this.staged(now));
+      const work = await this.workSince(this.start, now, await this.staged());
       return (await this.problemOf(work)) ?? (await this.commit(work, plainMessage(message)));
     });
     if (problem !== undefined) return this.kept(failure(problem), 'commit the missing changes there, then ');
@@ -197,21 +197,21 @@ export class Worktree implements Workspace {
 
   /**
    * What the agent committed or staged. If it then restored the file, the file looks unchanged, but the merge would
-   * differ from what was verified. Files that git was told to skip stay as they are.
+   * differ from what was verified.
    */
-  private async staged({ snapshot }: TreeState): Promise<string[]> {
+  private async staged(): Promise<string[]> {
     const how = ['-z', '--name-only', '--no-renames', '--ignore-submodules=all'];
     const paths = await this.git.paths(['diff-index', '--cached', ...how, this.place.base]);
-    const unlike = new Set(await this.git.paths(['diff-files', ...how]));
-    const isKnown = (path: string) =>
-      snapshot.files.has(path) || (unlike.has(path) && !isInNodeModules(path));
-    return paths.filter((path) => isKnown(path) && !isVolleyPath(this.fromProject(path)));
+    return paths.filter((path) => !isVolleyPath(this.fromProject(path)));
   }
 
   private async workSince(before: TreeState, now: TreeState, besides: readonly string[] = []): Promise<Work> {
     const changed = await this.tracker.changes(before, now);
     const paths = [...new Set([...changed.filter((path) => !path.startsWith('.git/')), ...besides])];
-    const isPresent = (path: string) => now.snapshot.files.has(path);
+    // Not all folders are in a snapshot: caches in `node_modules` are not.
+    const isThere = (path: string) => lstatIfAny(join(this.place.root, path))?.isDirectory() === false;
+    const staged = new Set(besides);
+    const isPresent = (path: string) => now.snapshot.files.has(path) || (staged.has(path) && isThere(path));
     return { present: paths.filter(isPresent), gone: paths.filter((path) => !isPresent(path)) };
   }
 

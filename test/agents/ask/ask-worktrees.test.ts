@@ -1,9 +1,11 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { AgentWorktrees } from '../../../src/agents/agent-worktrees.ts';
+import { defaultConfig } from '../../../src/config/config.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 import { createFullCoordinator } from '../../../src/mcp/open-coordinator.ts';
-import { git, repository, useDifficultGit } from '../../tasks/workspace/support.ts';
+import { git, never, repository, useDifficultGit } from '../../tasks/workspace/support.ts';
 
 useDifficultGit();
 
@@ -210,4 +212,20 @@ test('it is refused before an agent is started: without a repository, for files 
   const off = await askingIn(folder, CONFIG.replace('worktrees = true', ''));
   expect(await off('echo fine')).toMatchObject({ status: 'failed' });
   expect(leftIn(folder)).toEqual(NOTHING);
+});
+
+test('what one agent has made git run does not run when the next one begins, and is blamed on the first', async () => {
+  const folder = repository(FILES);
+  const trees = new AgentWorktrees(defaultConfig(folder));
+  const first = await trees.open(folder, [], 'first', never);
+  const ran = join(folder, '..', `ran-${Math.random().toString(36).slice(2)}`);
+  onTestFinished(() => rmSync(ran, { force: true }));
+  git(first.folder, 'config', 'filter.x.smudge', `touch ${ran}; cat`);
+  writeFileSync(join(folder, '.git/info/attributes'), '* filter=x\n');
+  const second = await trees.open(folder, [], 'second', never);
+  expect(existsSync(ran)).toBe(false);
+  await expect(first.problem()).rejects.toThrow(/protected files of git/);
+  expect(await second.problem()).toBeUndefined();
+  await first.close();
+  await second.close();
 });

@@ -92,7 +92,7 @@ export async function worktrees(folder: string, setup?: string) {
       project: folder,
       feature: 'auth',
       setup,
-      denied: { among: (paths: readonly string[]) => deniedAmong(paths, ['.env*']) },
+      denied: { among: (paths: readonly string[]) => deniedAmong(paths, ['.env*', '**/denied/**']) },
     },
     launcher: () => launcher,
   });

@@ -87,6 +87,41 @@ describe('a worktree', () => {
     expect(await workspace.close()).toBe(workspace.folder);
   });
 
+  test('shows what is staged in folders that nobody looks into, and delivers it only as it was shown', async () => {
+    const folder = repository({ '.gitignore': 'node_modules\n', 'node_modules/.kept/a.js': 'a\n' });
+    git(folder, 'add', '-f', 'node_modules');
+    git(folder, 'commit', '-q', '-m', 'second');
+    const { open } = await worktrees(folder);
+    const workspace = await open();
+    put(workspace.folder, 'node_modules/.cache/b.js', 'b\n');
+    put(workspace.folder, 'node_modules/.kept/a.js', 'changed\n');
+    git(workspace.folder, 'add', '-f', 'node_modules');
+    put(workspace.folder, 'node_modules/.gone/c.js', 'c\n');
+    git(workspace.folder, 'add', '-f', 'node_modules/.gone');
+    rmSync(join(workspace.folder, 'node_modules/.gone'), { recursive: true });
+    expect(await workspace.changes()).toEqual([
+      'node_modules/.cache/b.js',
+      'node_modules/.gone/c.js',
+      'node_modules/.kept/a.js',
+    ]);
+    expect(await workspace.deliver('staged')).toEqual({ ok: true });
+    expect(git(folder, 'show', '--name-status', '--format=', 'HEAD^2')).toBe(
+      'A\tnode_modules/.cache/b.js\nM\tnode_modules/.kept/a.js',
+    );
+    expect(await workspace.close()).toBeUndefined();
+  });
+
+  test('in which a denied file of such a folder is staged is not merged', async () => {
+    const folder = repository();
+    const { open } = await worktrees(folder);
+    const workspace = await open();
+    put(workspace.folder, 'a.txt', 'a\n');
+    put(workspace.folder, 'node_modules/.cache/denied/b.js', 'b\n');
+    git(workspace.folder, 'add', '-f', 'node_modules');
+    expect(await workspace.deliver('denied')).toMatchObject({ ok: false });
+    expect(await workspace.close()).toBe(workspace.folder);
+  });
+
   test('leaves the tasks of the project alone, even if the agent commits its own copy', async () => {
     const folder = repository({ '.tmp/tasks/auth/task.json': '{}' });
     put(folder, '.tmp/tasks/auth/task.json', '{"claimed":true}');
