@@ -193,7 +193,8 @@ export class ProgramRun {
   }
 
   private async recordMade(): Promise<void> {
-    if (this.unrecorded.length > 0) await this.recordDeliveries(this.unrecorded.splice(0));
+    // Another process may continue the batch by now.
+    if (this.unrecorded.length > 0 && !this.group.isClosed) await this.recordDeliveries(this.unrecorded.splice(0));
   }
 
   private async recordDeliveries(deliveries: readonly Delivery[]): Promise<void> {
