@@ -194,7 +194,8 @@ export class ProgramRun {
 
   private async recordMade(): Promise<void> {
     // Another process may continue the batch by now.
-    if (this.unrecorded.length > 0 && !this.group.isClosed) await this.recordDeliveries(this.unrecorded.splice(0));
+    if (this.unrecorded.length > 0 && !this.group.isClosed)
+      await this.recordDeliveries(this.unrecorded.splice(0));
   }
 
   private async recordDeliveries(deliveries: readonly Delivery[]): Promise<void> {
