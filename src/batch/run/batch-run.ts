@@ -837,9 +837,11 @@ export class BatchRun implements TaskRunParts, GroupHost {
     if (task === undefined) return;
     const { redactor } = this.setup.coordinator;
     const message = error === undefined ? failureMessage(reason) : toCallError(error, redactor).message;
-    const endedAt = Date.now();
+    const now = Date.now();
+    // Others may have started since.
+    const endedAt = now - Math.ceil(task.endedMsAgo());
     const durationMs = task.attemptMs();
-    const retryAt = endedAt + Math.round(retryInMs);
+    const retryAt = now + Math.round(retryInMs);
     task.pause = { reason, until: retryAt };
     this.monitor.retrying(task, notice);
     if (quota !== undefined) {
