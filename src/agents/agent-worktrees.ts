@@ -147,7 +147,8 @@ interface User {
 class SharedRepository {
   isOver = false;
   private readonly users = new Set<User>();
-  private readonly checking = new Coalesced(() => this.checkNow());
+  /** Not while a worktree is being made: half of one looks as if somebody had changed it. */
+  private readonly checking = new Coalesced(() => this.repository.exclusive(() => this.checkNow()));
 
   private constructor(
     readonly repository: Repository,

@@ -58,8 +58,6 @@ export async function delegate(
 ): Promise<string> {
   const { record, subtask } = delegation;
   context.report('preparing the workspace');
-  // First, since git would run what another agent wrote there.
-  await run.tamperGuard.check();
   if (await wasMerged(run, delegation, context.signal)) return subtask.title;
   const workspace = await openWorkspace(run, delegation, context.signal);
   record.branch = workspace.branch;
