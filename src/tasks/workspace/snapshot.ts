@@ -149,7 +149,7 @@ const UNKNOWN: FileState = {
   isFresh: false,
 };
 
-export function isInNodeModules(path: string): boolean {
+function isInNodeModules(path: string): boolean {
   return `/${path}/`.includes(`/${MODULES}/`);
 }
 
