@@ -837,11 +837,10 @@ export class BatchRun implements TaskRunParts, GroupHost {
     if (task === undefined) return;
     const { redactor } = this.setup.coordinator;
     const message = error === undefined ? failureMessage(reason) : toCallError(error, redactor).message;
-    const now = Date.now();
-    // Others may have started since.
-    const endedAt = now - Math.ceil(task.endedMsAgo());
     const durationMs = task.attemptMs();
-    const retryAt = now + Math.round(retryInMs);
+    // Not now: others may have started since it ended. Rounded down, so that it is not after the next start.
+    const endedAt = task.attemptStartedAt + Math.floor(durationMs);
+    const retryAt = Date.now() + Math.round(retryInMs);
     task.pause = { reason, until: retryAt };
     this.monitor.retrying(task, notice);
     if (quota !== undefined) {

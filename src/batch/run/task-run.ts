@@ -211,11 +211,6 @@ export class TaskRun {
     return (this.attemptEndedAt ?? performance.now()) - this.attemptBeganAt;
   }
 
-  /** How long ago the last attempt has ended; 0 if it has not. */
-  endedMsAgo(): number {
-    return this.attemptEndedAt === undefined ? 0 : performance.now() - this.attemptEndedAt;
-  }
-
   private closeOutput({ attempt }: TaskContext): void {
     if (this.attempts === attempt) this.output?.close();
   }
