@@ -253,25 +253,30 @@ export class WorkerLink {
     }
     const recall = this.signer.open(message, 'recall', session, this.serverNow);
     if (recall !== undefined) this.host.recall(recall.scope.key);
+    else this.accept(session, [message]);
   }
 
-  /** Accepts the attempts of a job. */
   private async take(session: string, job: Job): Promise<void> {
     const { calls } = (job.data ?? {}) as Partial<DeliveredCalls>;
-    if (!Array.isArray(calls)) return;
+    if (Array.isArray(calls)) this.accept(session, calls);
+  }
+
+  /** Accepts attempts that come in a job, or directly, or both. */
+  private accept(session: string, calls: readonly unknown[]): void {
     this.protocol.tick(performance.now(), newSession(this.options.name));
-    const started = calls.flatMap((call) => this.accept(session, call));
+    const started = calls.flatMap((call) => this.started(session, call));
     this.obey();
     if (started.length > 0) this.host.start(started);
   }
 
   /** Returns the attempt if it must run. */
-  private accept(session: string, call: unknown): StartedCall[] {
+  private started(session: string, call: unknown): StartedCall[] {
     const message = this.signer.open(call, 'assignment', session, this.serverNow);
-    if (message === undefined) return [];
+    const assignment = contentOf<Assignment>(message);
+    if (message === undefined || assignment === undefined) return [];
     const { key, epoch } = message.scope;
     const delivery = this.protocol.delivered(session, key, epoch);
-    if (delivery.type === 'start') return [{ key, assignment: JSON.parse(message.content) as Assignment }];
+    if (delivery.type === 'start') return [{ key, assignment: assignment as Assignment }];
     if (delivery.type === 'answer') this.report(key, delivery.outcome);
     else if (delivery.type === 'refuse' && delivery.why !== 'stale-epoch')
       this.report(

@@ -342,7 +342,7 @@ test('a worker that says what makes no sense harms nobody but itself', async () 
   const { Queue } = await import('bullmq');
   const sent = vi.spyOn(Queue.prototype, 'add');
   const real = calls.executeSingle({ name: 'held', arguments: { value: 1 } });
-  await vi.waitFor(() => expect(starts).toEqual([1]), { timeout: 60_000 });
+  await vi.waitFor(() => expect([starts, sent.mock.calls.length]).toEqual([[1], 1]), { timeout: 60_000 });
   const { scope } = (sent.mock.calls[0]![1] as DeliveredCalls).calls[0]!;
   sent.mockRestore();
   const signer = new Signer(cluster.settings.key);
@@ -391,7 +391,7 @@ describe('somebody who can write to Redis but has no key', () => {
     // It sees everything, also the real assignment.
     const sent = vi.spyOn(Queue.prototype, 'add');
     const real = calls.executeSingle({ name: 'held', arguments: { value: 1 } });
-    await vi.waitFor(() => expect(starts).toEqual([1]), { timeout: 60_000 });
+    await vi.waitFor(() => expect([starts, sent.mock.calls.length]).toEqual([[1], 1]), { timeout: 60_000 });
     const data = sent.mock.calls[0]![1] as DeliveredCalls;
     sent.mockRestore();
 
@@ -401,7 +401,10 @@ describe('somebody who can write to Redis but has no key', () => {
     // Forged results, a forged assignment, the real assignment again, and a forged worker.
     await redis.publish('test:inbox', `[${outcome}]`);
     await redis.hset(`test:q:${session}:outcomes`, scope.key, outcome);
-    await queue.add('calls', { calls: [wrong.sign({ ...scope, key: 'forged-1' }, content)] });
+    const forged = wrong.sign({ ...scope, key: 'forged-1' }, content);
+    for (const message of [forged, data.calls[0]!])
+      await redis.publish(`test:to:${session}`, JSON.stringify(message));
+    await queue.add('calls', { calls: [forged] });
     await queue.add('calls', data);
     const note = {
       name: 'evil',

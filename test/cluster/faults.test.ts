@@ -230,6 +230,19 @@ describe.concurrent('a coordinator', () => {
     expect(results.filter(({ status }) => status !== 'completed')).toEqual([]);
     expect(runs.length).toBe(60);
   });
+
+  test('whose messages to workers are all lost runs its calls through the queue, also single ones', async (context) => {
+    const { cluster } = ownCluster(context);
+    const { tool, runs } = countingTool(false);
+    await cluster.worker('a', [tool], { times: SHORT });
+    const { cluster: link, calls } = await cluster.coordinator([tool], { times: SHORT });
+    const { redis } = (link as unknown as { registry: { redis: Redis } }).registry;
+    const sent = vi.spyOn(redis, 'publish').mockResolvedValue(0);
+    const [call] = list(1);
+    for (let round = 0; round < 5; round++)
+      expect(await calls.executeSingle(call!)).toMatchObject({ status: 'completed' });
+    expect([runs.length, sent.mock.calls.length]).toEqual([5, 5]);
+  });
 });
 
 describe.concurrent('a worker', () => {

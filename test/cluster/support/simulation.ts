@@ -638,6 +638,13 @@ class SimulatedWorker {
     );
   }
 
+  /** Accepts an attempt that did not wait for the queue. */
+  takeDirectly(session: string, key: string, epoch: number): void {
+    if (!this.isUp) return;
+    this.tick();
+    this.deliver(session, key, epoch);
+  }
+
   private deliver(session: string, key: string, epoch: number): void {
     const { machine, world } = this;
     const delivery = machine.delivered(session, key, epoch);
@@ -978,7 +985,7 @@ class SimulatedCoordinator {
     this.dispatch();
   }
 
-  /** Attempts of about the same time go to a worker together. */
+  /** Attempts of about the same time go to a worker together. A single one is sent directly, and needs a queue if it goes on. */
   private enqueue(machine: CoordinatorProtocol<Outcome>, session: string, key: string): void {
     const { world, party, outbox } = this;
     const waiting = outbox.get(session);
@@ -993,6 +1000,13 @@ class SimulatedCoordinator {
     world.after(world.random() * 20, () => {
       if (party.generation !== generation) return;
       outbox.delete(session);
+      if (keys.length === 1) {
+        world.toWorker(party, session, (worker) => worker.takeDirectly(session, key, machine.epoch));
+        world.after(world.random() * 500, put);
+      } else put();
+    });
+    const put = () => {
+      if (party.generation !== generation || !keys.some((each) => this.assigned.has(each))) return;
       world.ask(
         party,
         (server) => {
@@ -1006,7 +1020,7 @@ class SimulatedCoordinator {
           this.obey();
         },
       );
-    });
+    };
   }
 
   private inspect(session: string): void {
