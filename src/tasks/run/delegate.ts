@@ -361,7 +361,7 @@ async function verifyAttempt(
 /** Refuses to merge a subtask that was blocked or completed by someone else meanwhile. */
 async function requireWanted(run: RunContext, { agent, subtask, record }: Delegation): Promise<void> {
   // Again, since the checks have run the agent's code.
-  await run.tamperGuard.check();
+  await run.tamperGuard.checkInside();
   record.isActive = false;
   if (record.tampered.length > 0) throw tamperFailure(record);
   const { folder } = run;

@@ -162,16 +162,17 @@ async function delegateAll(
         'INVALID_VALUE',
         'The agents are to run on workers, but there is no cluster. Set cluster.url in volley.toml, or use --on URL.',
       );
-    const repository = terms.workers ? await ownRepository(folder.project) : undefined;
+    const ownClone = terms.workers ? await ownRepository(folder.project) : undefined;
     const scratch = await openScratch(join(folder.path, feature));
     closing.push(() => scratch.close());
     const working: RunContext['working'] = new Map();
     await forgetApprovals(folder, plan.feature);
-    const tamperGuard = await TamperGuard.open(folder, feature, working, terms.worktrees);
+    const repository = terms.worktrees ? await Repository.open(folder.project, terms.branch) : undefined;
+    const tamperGuard = await TamperGuard.open(folder, feature, working, repository);
     closing.push(() => tamperGuard.close());
     tampering = tamperGuard.tamperings;
     const denied = new DeniedPaths(config, folder.project, tamperGuard.deniedPaths);
-    workspaces = await openWorkspaces(setting, feature, denied, terms, launcher);
+    workspaces = await openWorkspaces(setting, feature, denied, repository, launcher);
     const reviews = terms.review ? openReviews(setting, plan, () => parts) : undefined;
     if (reviews !== undefined) closing.push(() => reviews.close());
     const parts: RunContext = {
@@ -195,7 +196,7 @@ async function delegateAll(
       settings: config.tasks,
       trust: config.trust,
       env: await agentEnvironment(setting.env, scratch.folder),
-      repository,
+      repository: ownClone,
       scratch: scratch.folder,
       merged: [],
       left: new Map(),
@@ -223,9 +224,9 @@ async function delegateAll(
     };
     const quotasOf = (seq: string) => plan.agents.get(seq)!.map(agentQuota);
     const placeOf = (seq: string) =>
-      repository && {
+      ownClone && {
         ...Object.fromEntries(plan.agents.get(seq)!.map(({ name }) => [agentLabel(name), true])),
-        [repositoryLabel(repository.repository)]: true,
+        [repositoryLabel(ownClone.repository)]: true,
       };
     closing.push(openDelegations(coordinator, secret, { attempt, quotasOf, placeOf }));
     const progress = progressOf(parts, selection.subtasks, ends);
@@ -341,13 +342,13 @@ function openWorkspaces(
   { folder, config }: RunSetting,
   feature: string,
   denied: DeniedPaths,
-  { worktrees, branch: into }: RunTerms,
+  repository: Repository | undefined,
   launcher: Launcher,
 ): Promise<Workspaces> | Workspaces {
   const { project } = folder;
-  if (!worktrees) return sharedWorkspaces(project);
+  if (repository === undefined) return sharedWorkspaces(project);
   const { setup } = config.tasks;
-  return gitWorktrees({ project, feature, into, setup, denied, launcher: () => launcher });
+  return gitWorktrees({ repository, project, feature, setup, denied, launcher: () => launcher });
 }
 
 /** What attempts of the last run left in the project and nobody has changed since. */

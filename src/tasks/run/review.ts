@@ -4,6 +4,7 @@ import { oneLine } from '../../batch/text.ts';
 import type { VolleyConfig } from '../../config/config.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { Git, splitNul } from '../../git/git.ts';
+import { Repository } from '../../git/repository.ts';
 import { createLauncher } from '../../runners/process/helper-launcher.ts';
 import type { Feature, Subtask } from '../files/feature.ts';
 import { isoTime } from '../files/readiness.ts';
@@ -181,7 +182,8 @@ async function landApproved(
   const launcher = createLauncher();
   try {
     const workspaces = await gitWorktrees({
-      ...{ project, feature: name, into, setup, denied },
+      repository: await Repository.open(project, into),
+      ...{ project, feature: name, setup, denied },
       launcher: () => launcher,
     });
     return await withCommandRunner(config, (commands) =>

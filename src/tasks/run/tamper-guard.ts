@@ -1,6 +1,7 @@
 import { Coalesced } from '../../engine/coalesced.ts';
 import { GitGuard } from '../../git/git-guard.ts';
 import { RefGuard } from '../../git/ref-guard.ts';
+import type { Repository } from '../../git/repository.ts';
 import type { TaskFolder } from '../files/task-folder.ts';
 import type { Tampering, WorkingSubtasks } from './run-context.ts';
 
@@ -14,13 +15,17 @@ const MAX_TAMPERINGS = 100;
  */
 export class TamperGuard {
   readonly tamperings: Tampering[] = [];
-  private readonly checking = new Coalesced(() => this.checkNow());
+  private readonly checking = new Coalesced(
+    () => this.repository?.exclusive(() => this.checkNow()) ?? this.checkNow(),
+  );
 
   private constructor(
     /** Guarded: it returns only what Volley wrote. */
     readonly folder: TaskFolder,
     private readonly git: GitGuard | undefined,
     private readonly refs: RefGuard | undefined,
+    /** Undefined without worktrees. */
+    private readonly repository: Repository | undefined,
     private readonly working: WorkingSubtasks,
   ) {}
 
@@ -28,15 +33,15 @@ export class TamperGuard {
     folder: TaskFolder,
     feature: string,
     working: WorkingSubtasks,
-    worktrees: boolean,
+    repository: Repository | undefined,
   ): Promise<TamperGuard> {
     const git = await GitGuard.of(folder.project);
-    const refs = worktrees ? RefGuard.of(folder.project) : undefined;
+    const refs = repository ? RefGuard.of(folder.project) : undefined;
     let guard: TamperGuard | undefined;
     const guarded = await folder.guarded(feature, (paths, changedAt) =>
       guard?.blame({ paths, problems: [], changedAt }),
     );
-    guard = new TamperGuard(guarded, git, refs, working);
+    guard = new TamperGuard(guarded, git, refs, repository, working);
     return guard;
   }
 
@@ -46,9 +51,14 @@ export class TamperGuard {
     return hooks === undefined ? [] : [`${hooks}/**`];
   }
 
-  /** Restores what was changed. */
+  /** Restores what was changed. Not while a worktree is being made: half of one looks as if somebody had changed it. */
   check(): Promise<void> {
     return this.checking.request();
+  }
+
+  /** The same for a caller that has the repository for itself. */
+  checkInside(): Promise<void> {
+    return this.repository === undefined ? this.check() : this.checkNow();
   }
 
   private async checkNow(): Promise<void> {

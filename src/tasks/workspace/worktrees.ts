@@ -4,7 +4,7 @@ import type { DeniedPaths } from '../../agents/denied-paths.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { listText, reasonText } from '../../core/words.ts';
 import { childEnvironment } from '../../git/child-environment.ts';
-import { Repository, toProjectPath } from '../../git/repository.ts';
+import { type Repository, toProjectPath } from '../../git/repository.ts';
 import { removeWorktree } from '../../git/worktree-place.ts';
 import { runCommand } from '../../runners/process/command.ts';
 import type { Launcher } from '../../runners/process/launcher.ts';
@@ -30,11 +30,11 @@ import {
 } from './worktree-folders.ts';
 
 interface WorktreeOptions {
+  /** Opened for the branch that gets the work. */
+  readonly repository: Repository;
   /** The folder that paths are relative to; it may be below the root of the repository. */
   readonly project: string;
   readonly feature: string;
-  /** The branch that gets the work; default: the one that is checked out. */
-  readonly into?: string | undefined;
   /** A shell command that prepares a new worktree. */
   readonly setup?: string | undefined;
   /** Never merged, no matter what changed it. */
@@ -48,13 +48,9 @@ const SETUP_TIMEOUT_MS = 30 * 60_000;
 const SETUP_OUTPUT_BYTES = 64 * 1024 * 1024;
 const SETUP_SHOWN_LENGTH = 1000;
 
-/**
- * Gives each attempt its own git worktree and branch, which is merged into the project's branch. Throws
- * `WORKSPACE_UNAVAILABLE` if the project cannot have worktrees as it is.
- */
+/** Gives each attempt its own git worktree and branch, which is merged into the branch of the repository. */
 export async function gitWorktrees(options: WorktreeOptions): Promise<Workspaces> {
-  const repository = await Repository.open(options.project, options.into);
-  const { project, feature } = options;
+  const { repository, project, feature } = options;
   const folder = join(project, WORKTREES);
   const queue = new MergeQueue(
     repository,
@@ -66,8 +62,8 @@ export async function gitWorktrees(options: WorktreeOptions): Promise<Workspaces
   const before = new Set(await changesNow());
   return {
     leftover: (subtask) => mergedLeftover(repository, folder, feature, subtask),
-    open: (subtask, signal, work) => open(repository, queue, options, subtask, signal, work),
-    reopen: (subtask, work) => reopen(repository, queue, options, subtask, work),
+    open: (subtask, signal, work) => open(queue, options, subtask, signal, work),
+    reopen: (subtask, work) => reopen(queue, options, subtask, work),
     land: async (subtask, { branch, commit }, text, guard) => {
       const name = worktreeOfSubtask(feature, subtask.seq, branch);
       if (name === undefined) return failure('its branch is not one of this subtask');
@@ -86,14 +82,13 @@ export async function gitWorktrees(options: WorktreeOptions): Promise<Workspaces
 }
 
 async function open(
-  repository: Repository,
   queue: MergeQueue,
   options: WorktreeOptions,
   subtask: Subtask,
   signal: AbortSignal,
   work: string | undefined,
 ): Promise<Workspace> {
-  const { project, feature, denied } = options;
+  const { repository, project, feature, denied } = options;
   const prepare = prepareOf(options, subtask);
   const place = await repository.exclusive(async () => {
     signal.throwIfAborted();
@@ -117,13 +112,12 @@ async function open(
 
 /** Continues where an earlier attempt, perhaps of another run, left its work. */
 async function reopen(
-  repository: Repository,
   queue: MergeQueue,
   options: WorktreeOptions,
   subtask: Subtask,
   { branch, base, commit }: Pick<Rejection, 'branch' | 'base' | 'commit'>,
 ): Promise<Workspace | undefined> {
-  const { project, feature, denied } = options;
+  const { repository, project, feature, denied } = options;
   const name = worktreeOfSubtask(feature, subtask.seq, branch);
   if (name === undefined) return undefined;
   const root = join(project, WORKTREES, name.folder);

@@ -1,6 +1,7 @@
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { Repository } from '../../../src/git/repository.ts';
 import { createLauncher } from '../../../src/runners/process/helper-launcher.ts';
 import { blockSubtask } from '../../../src/tasks/files/subtask-changes.ts';
 import { TaskFolder } from '../../../src/tasks/files/task-folder.ts';
@@ -108,6 +109,7 @@ describe('a run', { timeout: 180_000 }, () => {
     project.put(file, JSON.stringify(begun));
     const { subtasks } = await new TaskFolder(folder).read('auth');
     const before = await gitWorktrees({
+      repository: await Repository.open(folder),
       project: folder,
       feature: 'auth',
       denied: { among: () => [] },

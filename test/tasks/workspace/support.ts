@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
 import { deniedAmong } from '../../../src/agents/denied-paths.ts';
+import { Repository } from '../../../src/git/repository.ts';
 import { createLauncher } from '../../../src/runners/process/helper-launcher.ts';
 import type { Subtask } from '../../../src/tasks/files/feature.ts';
 import type { Workspace } from '../../../src/tasks/workspace/workspace.ts';
@@ -88,6 +89,7 @@ export const never = new AbortController().signal;
 export async function worktrees(folder: string, setup?: string) {
   const launcher = createLauncher();
   const places = await gitWorktrees({
+    repository: await Repository.open(folder),
     ...{
       project: folder,
       feature: 'auth',
