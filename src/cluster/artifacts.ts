@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { lstat, mkdir, opendir, rename, rm, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import { readRegularBytes } from '../config/regular-file.ts';
 import { VolleyError } from '../core/errors.ts';
 
@@ -12,6 +12,7 @@ const MAX_SERVER_BYTES = 4 * 2 ** 20;
 export const MAX_ARTIFACT_BYTES = 64 * 2 ** 20;
 /** What nobody has fetched by then was left behind by a crash. */
 const KEPT_MS = 3_600_000;
+const KEPT_IN_FOLDER_MS = 24 * KEPT_MS;
 
 /** Bytes that travel inside a message, as text if they are that; as a file in a folder that both sides see; or on the server. */
 export type Shipped =
@@ -29,8 +30,9 @@ export interface ArtifactServer {
 /** Others may write to the folder, too. */
 const LIMITS = { maxBytes: MAX_ARTIFACT_BYTES, followLinks: false } as const;
 const NAME = /^[0-9a-f]{64}\.[0-9a-f]{16}$/;
+const DRAFT = '.tmp';
 
-/** What is too large for the queue. A name starts with the hash of its content and is read once. */
+/** What is too large for the queue. It is read once. */
 export class Artifacts {
   constructor(
     private readonly folder: string | undefined,
@@ -43,15 +45,15 @@ export class Artifacts {
       return typeof content === 'string' ? { text: content } : { base64: content.toString('base64') };
     const limit = this.folder === undefined ? MAX_SERVER_BYTES : MAX_ARTIFACT_BYTES;
     if (bytes > limit) throw tooLarge(bytes, limit, this.folder);
-    const artifact = `${hashOf(content)}.${randomBytes(8).toString('hex')}`;
+    const artifact = nameOf(content);
     if (this.folder === undefined) {
       await (await this.server()).put(artifact, Buffer.from(content as string), KEPT_MS);
       return { artifact, isOnServer: true };
     }
     const path = join(this.folder, artifact);
     await mkdir(this.folder, { recursive: true, mode: 0o700 });
-    await writeFile(`${path}.tmp`, content, { mode: 0o600, flush: true });
-    await rename(`${path}.tmp`, path);
+    await writeFile(path + DRAFT, content, { mode: 0o600, flush: true });
+    await rename(path + DRAFT, path);
     return { artifact };
   }
 
@@ -80,9 +82,31 @@ export class Artifacts {
     const removing = isOnServer
       ? this.server().then((server) => server.remove(artifact))
       : this.folder && rm(join(this.folder, artifact), { force: true });
-    // The server forgets it by itself; in the folder it does no harm.
+    // The server forgets it by itself, and the folder is swept.
     await Promise.resolve(removing).catch(() => {});
   }
+
+  /** Removes what crashes have left in the folder. The server forgets by itself. */
+  async sweep(): Promise<void> {
+    const { folder } = this;
+    if (folder === undefined) return;
+    // By the clock of the folder, which may be on another machine.
+    const probe = join(folder, nameOf('') + DRAFT);
+    await writeFile(probe, '', { mode: 0o600 });
+    const { mtimeMs: now } = await lstat(probe);
+    await rm(probe);
+    for await (const { name } of await opendir(folder)) {
+      if (!NAME.test(basename(name, DRAFT))) continue;
+      const path = join(folder, name);
+      const found = await lstat(path);
+      if (!found.isDirectory() && found.mtimeMs < now - KEPT_IN_FOLDER_MS) await rm(path, { force: true });
+    }
+  }
+}
+
+/** Starts with the hash of the content. */
+function nameOf(content: string | Buffer): string {
+  return `${hashOf(content)}.${randomBytes(8).toString('hex')}`;
 }
 
 function hashOf(content: string | Buffer): string {

@@ -78,8 +78,9 @@ interface PendingCall {
 
 /** How long an assignment is valid, by the clock of the server. It is normally taken within milliseconds. */
 const ASSIGNMENT_MS = 3_600_000;
-/** How often queues without a worker are looked for. */
+/** How often queues without a worker are looked for, and artifacts that nobody fetches. */
 const ORPHANS_EVERY = 60;
+const SWEEP_EVERY = 3600;
 /** The most jobs of one queue that are listed. A worker has fewer slots. */
 const MAX_LISTED = 10_000;
 const LOOK_MS = 50;
@@ -386,6 +387,8 @@ export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
     const { newestEpoch, now, entries } = await this.registry.poll(this.id, this.times.leaseMs, this.epoch);
     this.serverNow = now;
     const notes = entries.flatMap((entry) => this.openNote(entry));
+    // It may be on another machine, which is not waited for.
+    if (this.polls % SWEEP_EVERY === 0) void this.artifacts.sweep().catch(() => {});
     if (this.polls++ % ORPHANS_EVERY === 0) notes.push(...(await this.orphans(entries)));
     this.protocol.observed(notes, newestEpoch, performance.now());
     this.obey();
@@ -759,6 +762,8 @@ export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
       queue = new this.QueueClass(session, { connection: redis, prefix: queuePrefix, skipMetasUpdate: true });
       queue.on('error', () => {});
       this.queues.set(session, queue);
+      // If its connection breaks before it is ready, it never works.
+      queue.waitUntilReady().catch(() => this.queues.delete(session));
     }
     return queue;
   }

@@ -156,15 +156,26 @@ export class WorkerLink {
     return this;
   }
 
-  /** Takes jobs from the queue of the current session. */
+  /** Takes jobs from the queue of the current session, and listens to messages for it. */
   private join(): void {
     const { session } = this.protocol;
-    void this.endConsumer();
     this.outbox = [];
+    this.consume();
+    void this.subscriber
+      .unsubscribe()
+      .then(() => this.subscriber.subscribe(this.registry.channelOf(session)))
+      // It is closed.
+      .catch(() => {});
+  }
+
+  private consume(): void {
+    const { session } = this.protocol;
+    void this.endConsumer();
     const tracked = trackCopies(this.registry.redis);
-    this.consumer = new this.WorkerClass(session, (job: Job) => this.take(session, job), {
+    const consumer = new this.WorkerClass(session, (job: Job) => this.take(session, job), {
       connection: this.registry.redis,
       prefix: this.registry.queuePrefix,
+      autorun: false,
       // A job is over when its attempts are accepted.
       removeOnComplete: { count: 0 },
       removeOnFail: { count: 0 },
@@ -177,12 +188,21 @@ export class WorkerLink {
       runRetryDelay: this.times.beatMs,
     });
     this.blocking = tracked.stop();
-    this.consumer.on('error', () => {});
-    void this.subscriber
-      .unsubscribe()
-      .then(() => this.subscriber.subscribe(this.registry.channelOf(session)))
-      // It is closed.
-      .catch(() => {});
+    this.consumer = consumer;
+    consumer.on('error', () => {});
+    void this.untilEnd(consumer).then(() => {
+      if (this.consumer === consumer && !this.isClosed) this.consume();
+    });
+  }
+
+  /** A consumer whose connection breaks before it is ready never takes anything. */
+  private async untilEnd(consumer: Worker): Promise<void> {
+    try {
+      await consumer.waitUntilReady();
+      await consumer.run();
+    } catch {
+      await sleep(this.times.beatMs);
+    }
   }
 
   private async endConsumer(): Promise<void> {

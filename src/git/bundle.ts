@@ -5,8 +5,10 @@ import { VolleyError } from '../core/errors.ts';
 import { show } from '../core/numbers.ts';
 import { Git, splitNul } from './git.ts';
 
-/** Refs that a bundle is made of. They exist only while it is made. */
-const SENT = 'refs/volley/sent/';
+/** Refs that a bundle is made of. They exist only while it is made, and their names begin with the time. */
+export const SENT = 'refs/volley/sent/';
+/** An older one was left by a crash. */
+const SENT_MS = 24 * 3_600_000;
 const OBJECT = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/;
 const HEADER_BYTES = 64 * 1024;
 const MAX_OBJECTS = 100_000;
@@ -48,7 +50,9 @@ export async function writeBundle(
   const without = present.map((name) => `^${name}`);
   const missing = await git.ask(['rev-list', '--max-count=1', commit, ...without]);
   if (missing === '') return false;
-  const ref = `${SENT}${randomBytes(8).toString('hex')}`;
+  const now = Date.now();
+  await removeOldRefs(git, now);
+  const ref = `${SENT}${now}-${randomBytes(8).toString('hex')}`;
   await git.ask(['update-ref', ref, commit]);
   try {
     await git.ask(['bundle', 'create', '-q', file, ref, ...without]);
@@ -56,6 +60,12 @@ export async function writeBundle(
     await git.ask(['update-ref', '-d', ref]);
   }
   return true;
+}
+
+async function removeOldRefs(git: Git, now: number): Promise<void> {
+  for (const ref of (await git.ask(['for-each-ref', '--format=%(refname)', SENT])).split('\n'))
+    if (ref !== '' && Number(ref.slice(SENT.length).split('-')[0]) < now - SENT_MS)
+      await git.run(['update-ref', '-d', ref]);
 }
 
 /** Adds the objects of a bundle to a repository, and no ref. Returns the only commit that it offers. */

@@ -1,4 +1,5 @@
 import { type GitFolders, gitFoldersOf } from '../config/git-folders.ts';
+import { SENT } from './bundle.ts';
 import { Git } from './git.ts';
 import type { GitTampering } from './git-guard.ts';
 import { readGitState } from './git-state.ts';
@@ -38,7 +39,7 @@ export class RefGuard {
     const known = new Map(refs);
     for (const [name, from] of this.refs) {
       const to = refs.get(name);
-      if (to === from || name.startsWith(BRANCHES)) continue;
+      if (to === from || name.startsWith(BRANCHES) || name.startsWith(SENT)) continue;
       const isTag = name.startsWith('refs/tags/');
       if (to !== undefined && !isTag && (await this.git.isAncestor(from, to).catch(() => false))) continue;
       paths.push(`.git/${name}`);

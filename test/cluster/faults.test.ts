@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, type TestContext, test, vi } from 'vitest';
 import { listWorkers } from '../../src/cluster/list-workers.ts';
@@ -159,6 +160,24 @@ describe.concurrent('a partition', () => {
     await vi.waitFor(() => expect(ofWorker.network.size).toBe(3), PATIENT);
     second.finish();
     expect((await results).map((end) => end.status === 'completed' && end.value)).toEqual(values(4));
+  });
+
+  test('that breaks the connections of a worker that joins again leaves it able to take work', async (context) => {
+    const { cluster, network } = ownCluster(context);
+    const { tool, runs } = countingTool(true);
+    const ofWorker = await network();
+    await cluster.worker('a', [tool], { settings: ofWorker.settings, times: SHORT });
+    const { cluster: link, calls } = await cluster.coordinator([tool], { times: SHORT });
+    await vi.waitFor(() => expect(link.workers).toEqual(['a']), PATIENT);
+    ofWorker.network.hold();
+    await vi.waitFor(() => expect(link.workers).toEqual([]), PATIENT);
+    // As long as its new connections need to break, which they do before they are ready.
+    await sleep(SHORT.leaseMs);
+    ofWorker.network.heal();
+    await vi.waitFor(() => expect(link.workers).toEqual(['a']), PATIENT);
+    const results = await calls.executeParallel(list(30));
+    expect(results.filter(({ status }) => status !== 'completed')).toEqual([]);
+    expect(runs.length).toBe(30);
   });
 
   test('does not keep a worker that drains', async (context) => {

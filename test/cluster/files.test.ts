@@ -11,6 +11,7 @@ import {
   statSync,
   symlinkSync,
   truncateSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -78,6 +79,19 @@ test('an artifact that somebody has replaced by a pipe, a link or something larg
     (path: string) => renameSync(join(large, 'large'), path),
   ])
     await expect(swap(change)).rejects.toMatchObject({ code: 'CLUSTER_ARTIFACT_MISSING' });
+});
+
+test('artifacts that a crash has left in the folder are removed after a day, and nothing else', async () => {
+  const folder = newFolder();
+  const artifacts = new Artifacts(folder, () => Promise.reject(new Error('There is no server.')));
+  const ship = async () => ((await artifacts.ship('x'.repeat(100_000))) as { artifact: string }).artifact;
+  const [fresh, old, draft, others] = [await ship(), await ship(), `${await ship()}.tmp`, 'report.txt'];
+  renameSync(join(folder, draft.slice(0, -4)), join(folder, draft));
+  writeFileSync(join(folder, others), 'not ours');
+  const aDayAgo = Date.now() / 1000 - 25 * 3600;
+  for (const name of [old, draft, others]) utimesSync(join(folder, name), aDayAgo, aDayAgo);
+  await artifacts.sweep();
+  expect(readdirSync(folder).sort()).toEqual([fresh, others].sort());
 });
 
 function openedFile(path: string): string {

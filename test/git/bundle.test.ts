@@ -7,6 +7,7 @@ import { deflateSync } from 'node:zlib';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { admitBundle, readBundle, repositoryId, tipsOf, writeBundle } from '../../src/git/bundle.ts';
 import { Git } from '../../src/git/git.ts';
+import { RefGuard } from '../../src/git/ref-guard.ts';
 import { git, repository } from '../tasks/workspace/support.ts';
 
 /** The project, and a clone in which somebody prepares what is sent back. */
@@ -219,6 +220,20 @@ describe('a bundle for a worker', { timeout: 60_000 }, () => {
     expect(await readBundle(there, file)).toBe(next);
     expect(git(other, 'show', `${next}:a.txt`)).toBe('four');
     expect(git(project, 'for-each-ref', 'refs/volley')).toBe('');
+  });
+
+  it("is made of a ref that does not last, whose removal is nobody's fault", async () => {
+    const day = 24 * 3_600_000;
+    const made = [Date.now() - 2 * day, Date.now() - 1000].map(
+      (at) => `refs/volley/sent/${at}-0123456789abcdef`,
+    );
+    for (const ref of made) git(project, 'update-ref', ref, base);
+    git(project, 'commit', '-q', '--allow-empty', '-m', 'more');
+    const guard = RefGuard.of(project)!;
+    await writeBundle(new Git(project), join(outside, 'sent.bundle'), 'HEAD', [base]);
+    expect(git(project, 'for-each-ref', '--format=%(refname)', 'refs/volley')).toBe(made[1]);
+    git(project, 'update-ref', '-d', made[1]!);
+    expect(await guard.restore()).toMatchObject({ paths: [], problems: [] });
   });
 
   it('is refused by a clone that lacks what it builds on', async () => {

@@ -9,7 +9,9 @@ import { FeatureProject } from './feature-project.ts';
 import { commitAll } from './runner.ts';
 
 test('a worktree that is half made is not taken for tampering', async () => {
-  const project = new FeatureProject({ '01': { deliverables: ['a'], behaviour: { kind: 'script', script: 'echo work > a' } } });
+  const project = new FeatureProject({
+    '01': { deliverables: ['a'], behaviour: { kind: 'script', script: 'echo work > a' } },
+  });
   commitAll(project);
   const repository = await Repository.open(project.folder);
   const guard = await TamperGuard.open(new TaskFolder(project.folder), 'auth', new Map(), repository);
