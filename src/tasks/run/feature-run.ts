@@ -37,7 +37,7 @@ import { readReport, reportWrittenAt, writeReport } from './report-file.ts';
 import { forgetApprovals, landReviewed } from './review.ts';
 import { ReviewDesk } from './review-desk.ts';
 import { AttemptLog, type RunContext, type Tampering } from './run-context.ts';
-import { type RunRequest, type RunTerms, runOptions } from './run-request.ts';
+import { type RunRequest, runOptions } from './run-request.ts';
 import { openScratch } from './scratch.ts';
 import { TamperGuard } from './tamper-guard.ts';
 
