@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { defaultConfig, type VolleyConfig } from '../../src/config/config.ts';
 import { ParallelToolCoordinator } from '../../src/coordinator/coordinator.ts';
+import { RESOURCE_TABLE } from '../../src/core/resource-table.ts';
 import { defineTool } from '../../src/tools/define-tool.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { HeldCalls, openRig } from './support/rig.ts';
@@ -50,7 +51,12 @@ test('an unknown resource is refused with the known ones, in the names of tasks'
   const rig = await openRig([], withGpus(1));
   const resources = { license: 1 };
   const { data } = await rig.executor.handle({ action: 'add', function: 'echo', resources });
-  expect(data['known']).toEqual(['cpu', 'memory_mb', 'io', 'network', 'exclusive', 'shared', 'gpu']);
+  expect(data['known']).toEqual([
+    ...RESOURCE_TABLE.map(({ wireNeed }) => wireNeed),
+    'exclusive',
+    'shared',
+    'gpu',
+  ]);
 });
 
 test('a tool that needs an undeclared resource is refused, also if its needs depend on the arguments', async () => {

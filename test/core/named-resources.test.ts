@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { explain } from '../../src/core/explain.ts';
 import { predictRemaining } from '../../src/core/predict.ts';
 import { seededRandom } from '../../src/core/random.ts';
+import { RESOURCE_TABLE } from '../../src/core/resource-table.ts';
 import { simulate } from '../../src/core/simulate.ts';
 import { ParallelExecutionEngine } from '../../src/engine/engine.ts';
 import { ResourceManager } from '../../src/engine/resource-manager.ts';
@@ -182,7 +183,7 @@ it('an unknown resource is refused with the nearest and all known names', () => 
     details: {
       field: 'licence',
       nearest: 'license',
-      known: ['cpu', 'memoryMb', 'io', 'network', 'exclusive', 'shared', 'gpu', 'license'],
+      known: [...RESOURCE_TABLE.map(({ need }) => need), 'exclusive', 'shared', 'gpu', 'license'],
     },
   });
 });
