@@ -245,7 +245,7 @@ export async function migrate(database: Database, migrations = POSTGRES_MIGRATIO
       'SELECT EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = $1) AS exists',
       database.schema,
     );
-    if (!found!.exists) await statements.run(`CREATE SCHEMA ${database.schema}`);
+    if (!found!.exists) await statements.run(`CREATE SCHEMA "${database.schema}"`);
     await requireOwn(statements, database);
     await statements.run('CREATE TABLE IF NOT EXISTS format (version integer NOT NULL)');
     const [row] = await statements.rows<{ version: number | null }>(
