@@ -167,6 +167,20 @@ describe('a PostgreSQL server', () => {
     },
   );
 
+  it('that is gone does not hold up a store that closes and has nothing to say', async () => {
+    const network = await FaultyNetwork.before(`${server.folder}/.s.PGSQL.5432`);
+    onTestFinished(() => network.close());
+    const { searchParams } = new URL(newSchema(server.address));
+    const store = await opened(
+      `postgres://${server.user}@127.0.0.1:${network.port}/postgres?schema=${searchParams.get('schema')}`,
+    );
+    await store.addTasks('b', tasks(1));
+    network.cut();
+    const begunAt = performance.now();
+    await store.close();
+    expect(performance.now() - begunAt).toBeLessThan(15_000);
+  });
+
   it('that is gone is reported when nothing has helped, without its password', async () => {
     const missing = 'postgres://someone:secret@127.0.0.1:1/nowhere';
     const error = await openPostgresStore(missing).catch((reason) => reason);

@@ -495,7 +495,7 @@ export class PostgresStore implements Store {
       const { writerId } = this.committer;
       if (writerId !== undefined)
         await this.database
-          .once((statements) => statements.run(FOLD_WRITERS, writerId))
+          .once((statements) => statements.run(FOLD_WRITERS, writerId), 0)
           .catch(() => undefined);
     } finally {
       await this.database.close();
