@@ -338,6 +338,17 @@ describe('a lease', () => {
     await Promise.all(reads);
   });
 
+  it('is renewed although the server has no connection left for that', async () => {
+    await sql('CREATE ROLE thrifty LOGIN CONNECTION LIMIT 2; CREATE SCHEMA thrifty AUTHORIZATION thrifty');
+    const address = server.address.replace('user=volley', 'user=thrifty');
+    const store = await openPostgresStore(`${address}&schema=thrifty`, { leaseMs, heartbeatMs: 100 });
+    onTestFinished(() => store.close().catch(() => undefined));
+    await store.addTasks('b', tasks(1));
+    const { lost } = await store.lease('b');
+    await untilRenewed('thrifty', 2 * leaseMs);
+    expect(lost.aborted).toBe(false);
+  });
+
   it('and the work under it go on when the network forgets the connections', {
     timeout: 120_000,
   }, async () => {

@@ -4,7 +4,7 @@ import type { Client, ClientConfig, Pool, PoolClient, Query, QueryConfig, QueryR
 import { VolleyError } from '../../core/errors.ts';
 import { reasonText } from '../../core/words.ts';
 import { type PostgresAddress, parseAddress } from './address.ts';
-import { connectError, isLost, postgresError } from './postgres-error.ts';
+import { connectError, isFull, isLost, postgresError } from './postgres-error.ts';
 import { asStored } from './text.ts';
 
 /** Connections for reads, besides the one that writes. */
@@ -126,7 +126,7 @@ export class Database {
 
   /** One statement on its own. It is repeated when the connection is lost, so it must be safe to repeat. */
   once<T>(work: (statements: Statements) => Promise<T>, retryMs = RETRY_MS): Promise<T> {
-    return this.retried(retryMs, () => this.with(this.pool, work));
+    return this.retried(retryMs, async () => this.use(await this.clientOf(this.pool), work));
   }
 
   /**
@@ -137,7 +137,7 @@ export class Database {
   async urgent<T>(work: (statements: Statements) => Promise<T>): Promise<T> {
     const begunAt = performance.now();
     try {
-      const value = await this.retried(0, () => this.with(this.urgentPool, work));
+      const value = await this.retried(0, async () => this.use(await this.urgentClient(), work));
       if (this.silentSince !== undefined) this.destroySilent(this.silentSince);
       this.silentSince = undefined;
       return value;
@@ -274,9 +274,17 @@ export class Database {
     }
   }
 
-  /** Runs statements on a connection of a pool. */
-  private async with<T>(pool: Pool, work: (statements: Statements) => Promise<T>): Promise<T> {
-    const client = await this.clientOf(pool);
+  private async urgentClient(): Promise<PoolClient> {
+    try {
+      return await this.clientOf(this.urgentPool);
+    } catch (error) {
+      if (!isFull(error)) throw error;
+      return this.clientOf(this.pool);
+    }
+  }
+
+  /** Runs statements on a connection, and gives it back. */
+  private async use<T>(client: PoolClient, work: (statements: Statements) => Promise<T>): Promise<T> {
     let isBroken = true;
     try {
       if (!prepared.has(client)) await this.prepare(client);

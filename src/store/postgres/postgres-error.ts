@@ -12,8 +12,9 @@ const TIMEOUT = '57014';
 const READ_ONLY = '25006';
 const TOO_LARGE = '54000';
 const REPEATABLE: ReadonlySet<string> = new Set(['40001', '40P01']);
+const NO_CONNECTION_LEFT = '53300';
 /** The server ends, starts or has no connection left. */
-const AWAY: ReadonlySet<string> = new Set(['57P01', '57P02', '57P03', '53300', '25P03', '57P05']);
+const AWAY: ReadonlySet<string> = new Set(['57P01', '57P02', '57P03', NO_CONNECTION_LEFT, '25P03', '57P05']);
 const CONNECTION = /^08/;
 const SQLSTATE_LENGTH = 5;
 /** Of the system. */
@@ -49,6 +50,11 @@ export function isLost(error: unknown): boolean {
   if (code === undefined) return MESSAGE.test(error.message);
   if (isFileMissing(error)) return false;
   return SYSTEM.has(code) || AWAY.has(code) || CONNECTION.test(code);
+}
+
+/** Whether the server has no connection left. */
+export function isFull(error: unknown): boolean {
+  return codeOf(error) === NO_CONNECTION_LEFT;
 }
 
 /** A certificate or key that the address names. The socket of a server that is not there has the same code. */
