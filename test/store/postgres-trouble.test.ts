@@ -372,6 +372,34 @@ describe('a lease', () => {
   });
 });
 
+describe('a holder that gave its batch back while something was under way', () => {
+  it('writes nothing more to it once another runs it', async () => {
+    const address = newSchema(server.address);
+    const [one, two] = [await opened(address), await opened(address)];
+    await one.addTasks('b', tasks(3));
+    const lease = await one.lease('b');
+    await one.started('b', 1, 1);
+    await lease.release();
+    // Nobody has read the batch yet.
+    await one.delivered('b', 2, 0, [{ index: -1, at: 1 }]);
+    await two.lease('b', { continues: true });
+    const late = await Promise.allSettled([
+      one.delivered('b', 2, 1, [{ index: 0, at: 2 }]),
+      one.addItems('b', 2, [task('t2[0]')]),
+      one.logged('b', 2, 'late'),
+      one.started('b', 3, 2),
+      one.ended('b', 1, done(), 2),
+    ]);
+    expect(late.map((answer) => (answer.status === 'rejected' ? answer.reason.code : 'kept'))).toEqual(
+      Array.from({ length: 5 }, () => 'BATCH_HELD'),
+    );
+    expect(await statuses(one, 'b')).toEqual({ t1: 'running', t2: 'open', t3: 'open' });
+    expect(await two.deliveries('b', 2, 0, 9)).toEqual([{ index: -1, at: 1 }]);
+    // Others may add tasks.
+    await one.addTasks('b', [task('more')]);
+  });
+});
+
 describe('a holder whose lease has ended without its knowing', () => {
   it('does not begin what it has just recorded as started', async () => {
     const leaseMs = 200;

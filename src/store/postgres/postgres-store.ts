@@ -540,7 +540,7 @@ export class PostgresStore implements Store {
       batch,
       seqs,
       apply: (tx) => {
-        this.holders.checkNotLost(batch);
+        this.holders.checkMayRun(tx, batch);
         apply(tx.states, tx);
       },
     });
@@ -560,7 +560,7 @@ export class PostgresStore implements Store {
     return this.write({
       batch,
       apply: (tx) => {
-        this.holders.checkNotLost(batch);
+        this.holders.checkMayRun(tx, batch);
         return apply(tx);
       },
     });
