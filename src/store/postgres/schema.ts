@@ -221,7 +221,7 @@ const FEED = [
   `INSERT INTO feed (token, followed_until, trimmed) VALUES ('000000000000', '-infinity', '0')`,
 ];
 
-const POSTGRES_MIGRATIONS: readonly PostgresMigration[] = [
+export const POSTGRES_MIGRATIONS: readonly PostgresMigration[] = [
   { version: 1, statements: FIRST },
   { version: 2, statements: SERVERS },
   { version: 3, statements: FEED },
