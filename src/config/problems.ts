@@ -1,5 +1,6 @@
 import { VolleyError } from '../core/errors.ts';
 import { countText } from '../core/words.ts';
+import { withoutPasswords } from './toml-text.ts';
 
 /** A problem with the configuration. */
 export interface ConfigProblem {
@@ -31,7 +32,7 @@ export function configError(
   source: string,
   cause?: unknown,
 ): VolleyError {
-  const lines = source.split(/\r?\n/);
+  const lines = withoutPasswords(source).split(/\r?\n/);
   const shown = inOrder(problems).slice(0, MAX_SHOWN);
   const blocks = shown.map((problem) => blockOf(problem, file, lines));
   if (problems.length > shown.length) blocks.push(`… and ${problems.length - shown.length} more.`);

@@ -444,7 +444,7 @@ const secretsSection = table(
 /** The file is read by many, and the address is shown. */
 function storeUrlProblem(address: string): string | undefined {
   const url = URL.canParse(address) ? new URL(address) : undefined;
-  if (url === undefined || !/^postgres(ql)?:$/.test(url.protocol))
+  if (url === undefined || !/^postgres(ql)?:$/.test(url.protocol) || url.pathname.includes('@'))
     return 'must have the form "postgres://user@host:5432/database"';
   const hasPassword = url.password !== '' || url.searchParams.has('password');
   return hasPassword ? 'must not contain a password: use PGPASSWORD or ~/.pgpass' : undefined;

@@ -19,7 +19,18 @@ export function valueText(value: unknown, depth = 0): string {
     return shortened(`[${value.map((item) => valueText(item, depth + 1)).join(', ')}]`);
   }
   if (typeof value === 'object' && value !== null) return 'a table';
-  return typeof value === 'string' ? shortened(JSON.stringify(value)) : String(value);
+  return typeof value === 'string' ? shortened(JSON.stringify(withoutPasswords(value))) : String(value);
+}
+
+/** The password of an address, which may have a slash by mistake, and one among its options. */
+const PASSWORDS = [/(?<=:\/\/[^\s"'/:@]*:)[^\s"']+(?=@)/g, /(?<=[?&]password=)[^\s"'&]+/g];
+
+/** Masks the passwords of addresses. The text stays as long as it is. */
+export function withoutPasswords(text: string): string {
+  return PASSWORDS.reduce(
+    (masked, pattern) => masked.replace(pattern, (password) => '*'.repeat(password.length)),
+    text,
+  );
 }
 
 /** Formats a key with its tables: `limits.tools."my tool".rate`, `tools.roots[0]`. */

@@ -66,7 +66,7 @@ export function batchHeld(batch: string, holder: LeaseHolder): VolleyError {
 export function leaseLost(batch: string): VolleyError {
   return new VolleyError(
     'BATCH_HELD',
-    `The batch ${JSON.stringify(batch)} was taken over by another process because this one did not renew its lease in time.`,
+    `The batch ${JSON.stringify(batch)} may be run by another process now: this one did not renew its lease in time.`,
     { batch },
   );
 }

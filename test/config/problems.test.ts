@@ -49,6 +49,19 @@ describe('a problem', () => {
     expect(message).toContain('\n  2 | max_concurency = 8\n    | ^^^^^^^^^^^^^^');
   });
 
+  it.each([
+    'postgres://team:secret@db/team',
+    'postgres://team:se/cret@db/team',
+    'postgres://team:12/cret@db/team',
+    'postgres://db/team?user=team&password=secret&schema=a',
+    'redis://:secret@db',
+  ])('never shows the password of an address: %s', async (address) => {
+    const message = await messageOf(`[store]\nurl = ${JSON.stringify(address)}\n`);
+    expect(message).toContain('store.url');
+    expect(message).not.toContain('cret');
+    expect(message).toContain('\n    |       ^');
+  });
+
   it('is one for each invalid value and unknown key', async () => {
     const texts: string[] = [];
     for (const text of INVALID) {

@@ -56,6 +56,12 @@ describe('a login', () => {
     );
     const address = (password: string) => `postgres://guarded:${password}@${HOST}/postgres?schema=guarded`;
     await expect
+      .poll(() => problemOf(`postgres://guarded@${HOST}/postgres`))
+      .toMatchObject({
+        code: 'STORE_UNAVAILABLE',
+        message: expect.stringMatching(/asks for a password.*PGPASSWORD/),
+      });
+    await expect
       .poll(() => problemOf(address('wrong')))
       .toMatchObject({
         code: 'STORE_UNAVAILABLE',

@@ -188,12 +188,18 @@ test('nothing is written before somebody follows, and a place from before that i
 
 test('following begins only when no transaction is under way that writes no entries', async () => {
   const address = newSchema(server);
-  const store = await opened(address);
-  await store.addTasks('b', tasks('a'));
-  const client = await connected(address);
-  await client.query('BEGIN');
-  // As each transaction of a store does after it has locked its batches.
-  await client.query('SELECT followed_until FROM feed');
+  const [store, other] = [await opened(address), await opened(address)];
+  await store.addTasks('b', tasks(...'abcdefghijkl'));
+  // So often that the server keeps its plans for the statements.
+  for (let seq = 2; seq <= 12; seq++) await other.started('b', seq, 1000);
+  const [client, blocking] = [await connected(address), await connected(address)];
+  const waiting = async (what: string) =>
+    (await client.query(`SELECT 1 FROM pg_locks WHERE NOT granted AND ${what}`)).rowCount;
+  await blocking.query('BEGIN');
+  const { rows } = await blocking.query('SELECT pg_current_xact_id()::text AS xid FROM states FOR UPDATE');
+  // It has found that nobody follows, and waits.
+  const starting = other.started('b', 1, 1000);
+  await expect.poll(() => waiting(`transactionid = '${rows[0].xid}'`)).toBe(1);
   let isFollowed = false;
   const following = store.feed
     .follow(() => undefined)
@@ -201,11 +207,10 @@ test('following begins only when no transaction is under way that writes no entr
       isFollowed = true;
       onTestFinished(stop);
     });
-  const waiting = `SELECT 1 FROM pg_locks WHERE relation = 'feed'::regclass AND NOT granted`;
-  await expect.poll(async () => (await client.query(waiting)).rowCount).toBe(1);
+  await expect.poll(() => waiting(`relation = 'feed'::regclass`), { interval: 5 }).toBe(1);
   expect(isFollowed).toBe(false);
-  await client.query('COMMIT');
-  await following;
+  await blocking.query('COMMIT');
+  await Promise.all([starting, following]);
 });
 
 test('another process is told of news', async () => {
@@ -274,4 +279,17 @@ test.each([
   const { store } = await followed();
   const [token] = (await store.feed.end()).split('/');
   expect(await store.feed.read(text.replace('TOKEN', token!))).toBeUndefined();
+});
+
+test('a backup, which reads all tables in one transaction, does not keep a feed from being begun', async () => {
+  const address = newSchema(server);
+  const store = await opened(address);
+  await store.addTasks('b', tasks('a'));
+  const backup = await connected(address);
+  await backup.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+  await backup.query('LOCK TABLE feed, events, batches, tasks, states IN ACCESS SHARE MODE');
+  onTestFinished(await store.feed.follow(() => undefined));
+  const from = await store.feed.end();
+  await store.started('b', 1, 1000);
+  expect((await readAll(store, from))?.said).toEqual(['a started']);
 });

@@ -3,7 +3,9 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type OwnPostgres, startPostgres } from '../../scripts/start-postgres.ts';
 import { checkPostgres } from '../../src/store/postgres/check.ts';
+import type { Database } from '../../src/store/postgres/connection.ts';
 import { openPostgresStore, type PostgresStore } from '../../src/store/postgres/postgres-store.ts';
+import { FaultyNetwork } from '../cluster/support/proxy.ts';
 import { newSchema } from './support/postgres.ts';
 import { counts, done, statuses, task, tasks } from './support/store.ts';
 
@@ -127,29 +129,56 @@ describe('a PostgreSQL server', () => {
     expect(await counts(store, 'b')).toEqual({ open: 6 });
   });
 
-  it('that is still at work when the connection is lost is waited for, and nothing is written twice', async () => {
-    const way = await cutAtCommit();
-    const schema = schemaOf(newSchema(server.address));
-    const store = await opened(`${way.address}?schema=${schema}`);
+  it.each([
+    ['', 'SELECT 1'],
+    [
+      ', also if its row was removed because the writer was silent for long',
+      'DELETE FROM writers WHERE id <> 0',
+    ],
+  ])(
+    'that is still at work when the connection is lost is waited for, and nothing is written twice%s',
+    async (_name, before) => {
+      const way = await cutAtCommit();
+      const schema = schemaOf(newSchema(server.address));
+      const store = await opened(`${way.address}?schema=${schema}`);
+      await store.addTasks('b', tasks(1));
+      await store.started('b', 1, 1);
+      const client = new pg.Client({ connectionString: server.address });
+      await client.connect();
+      onTestFinished(() => client.end());
+      await client.query(`SET search_path TO ${schema}`);
+      await client.query(before);
+      await client.query('BEGIN');
+      await client.query('SELECT 1 FROM states FOR UPDATE');
+      way.cutNext('sent');
+      // The server waits for the row, with the commit in its queue.
+      const ending = store.ended('b', 1, done(), 2);
+      await expect
+        .poll(() =>
+          sql(
+            `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%INTO writers%RETURNING last'`,
+          ),
+        )
+        .toHaveLength(1);
+      await client.query('COMMIT');
+      // Repeated, it would be refused: the task has ended.
+      await ending;
+      expect([way.cuts(), await counts(store, 'b')]).toEqual([1, { completed: 1 }]);
+    },
+  );
+
+  it('that is gone does not hold up a store that closes and has nothing to say', async () => {
+    const network = await FaultyNetwork.before(`${server.folder}/.s.PGSQL.5432`);
+    onTestFinished(() => network.close());
+    const { searchParams } = new URL(newSchema(server.address));
+    const store = await opened(
+      `postgres://${server.user}@127.0.0.1:${network.port}/postgres?schema=${searchParams.get('schema')}`,
+    );
     await store.addTasks('b', tasks(1));
-    await store.started('b', 1, 1);
-    const client = new pg.Client({ connectionString: server.address });
-    await client.connect();
-    onTestFinished(() => client.end());
-    await client.query('BEGIN');
-    await client.query(`SELECT 1 FROM ${schema}.states FOR UPDATE`);
-    way.cutNext('sent');
-    // The server waits for the row, with the commit in its queue.
-    const ending = store.ended('b', 1, done(), 2);
-    await expect
-      .poll(() =>
-        sql(`SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'SELECT last%'`),
-      )
-      .toHaveLength(1);
-    await client.query('COMMIT');
-    // Repeated, it would be refused: the task has ended.
-    await ending;
-    expect([way.cuts(), await counts(store, 'b')]).toEqual([1, { completed: 1 }]);
+    network.cut();
+    const begunAt = performance.now();
+    await store.close();
+    expect(performance.now() - begunAt).toBeLessThan(15_000);
   });
 
   it('that is gone is reported when nothing has helped, without its password', async () => {
@@ -163,6 +192,12 @@ describe('a PostgreSQL server', () => {
     ['no database of this name', (address: string) => address.replace('/postgres?', '/nowhere?'), 'nowhere'],
     ['no user of this name', (address: string) => address.replace('user=volley', 'user=nobody'), 'nobody'],
     ['no encryption', (address: string) => `${address}&sslmode=require`, 'SSL'],
+    ['no name', () => 'postgres://volley@nowhere.invalid/volley', 'nowhere.invalid'],
+    [
+      'a certificate that is missing',
+      (address: string) => `${address}&sslrootcert=/nowhere/ca.pem`,
+      "available: ENOENT: no such file or directory, open '/nowhere/ca.pem'",
+    ],
   ])('that has %s says so', async (_name, change, word) => {
     const error = await openPostgresStore(change(newSchema(server.address))).catch((reason) => reason);
     expect(error).toMatchObject({ code: 'STORE_UNAVAILABLE', message: expect.stringContaining(word) });
@@ -208,6 +243,44 @@ describe('the schema of a PostgreSQL store', () => {
   });
 });
 
+describe('an address', () => {
+  it.each(['sslmode=verify', 'schema=A', 'schema=pg_volley', 'schema=a"b'])(
+    'with %s is refused with what is possible',
+    async (option) => {
+      await expect(openPostgresStore(`${server.address}&${option}`)).rejects.toMatchObject({
+        code: 'INVALID_VALUE',
+      });
+    },
+  );
+
+  it('may name a schema with a word of SQL', async () => {
+    const store = await opened(`${server.address}&schema=user`);
+    await store.addTasks('b', tasks(1));
+    expect(await counts(store, 'b')).toEqual({ open: 1 });
+  });
+});
+
+describe('a role whose transactions are serializable by default', () => {
+  it('shares the work of a batch like any other', async () => {
+    await sql(
+      'CREATE ROLE strict LOGIN SUPERUSER; ALTER ROLE strict SET default_transaction_isolation = serializable',
+    );
+    const address = newSchema(server.address.replace('user=volley', 'user=strict'));
+    const [one, two] = [await opened(address), await opened(address)];
+    await one.addTasks('b', tasks(40));
+    const ends = Array.from({ length: 40 }, (_, index) =>
+      (index % 2 === 0 ? one : two).ended('b', index + 1, done(), 2, 1),
+    );
+    await Promise.all(ends);
+    expect(await counts(one, 'b')).toEqual({ completed: 40 });
+    const isolation = `SELECT current_setting('transaction_isolation') AS found`;
+    const { database } = one as unknown as { database: Database };
+    expect(await database.once((statements) => statements.rows(isolation))).toEqual([
+      { found: 'read committed' },
+    ]);
+  });
+});
+
 describe('a process that stops in the middle of a transaction', () => {
   it('keeps others from its batch for some seconds at most', async () => {
     const address = newSchema(server.address);
@@ -235,6 +308,95 @@ describe('a process that stops in the middle of a transaction', () => {
     await careless.kill();
     await careless.start();
     expect(await statuses(store, 'b')).toEqual({ t1: 'open' });
+  });
+});
+
+describe('a lease', () => {
+  const leaseMs = 1500;
+  /** Waits until a lease was renewed again, at least so much later. */
+  async function untilRenewed(schema: string, laterMs: number): Promise<void> {
+    const seenAt = async () => Number((await sql(`SELECT seen_at FROM ${schema}.leases`))[0]?.['seen_at']);
+    const first = await seenAt();
+    await expect.poll(async () => (await seenAt()) - first, { timeout: 60_000 }).toBeGreaterThan(laterMs);
+  }
+
+  it('is renewed while long reads take all connections for reads', async () => {
+    const address = newSchema(server.address);
+    const store = await openPostgresStore(address, { leaseMs, heartbeatMs: 100 });
+    onTestFinished(() => store.close().catch(() => undefined));
+    await store.addTasks('b', tasks(1));
+    const { lost } = await store.lease('b');
+    const other = new pg.Client({ connectionString: server.address });
+    await other.connect();
+    onTestFinished(() => other.end());
+    await other.query('BEGIN');
+    await other.query(`LOCK TABLE ${schemaOf(address)}.results`);
+    const reads = Array.from({ length: 8 }, () => store.results('b', ['t1']));
+    await untilRenewed(schemaOf(address), 2 * leaseMs);
+    expect(lost.aborted).toBe(false);
+    await other.query('COMMIT');
+    await Promise.all(reads);
+  });
+
+  it('is renewed although the server has no connection left for that', async () => {
+    await sql('CREATE ROLE thrifty LOGIN CONNECTION LIMIT 2; CREATE SCHEMA thrifty AUTHORIZATION thrifty');
+    const address = server.address.replace('user=volley', 'user=thrifty');
+    const store = await openPostgresStore(`${address}&schema=thrifty`, { leaseMs, heartbeatMs: 100 });
+    onTestFinished(() => store.close().catch(() => undefined));
+    await store.addTasks('b', tasks(1));
+    const { lost } = await store.lease('b');
+    await untilRenewed('thrifty', 2 * leaseMs);
+    expect(lost.aborted).toBe(false);
+  });
+
+  it('and the work under it go on when the network forgets the connections', {
+    timeout: 120_000,
+  }, async () => {
+    const network = await FaultyNetwork.before(`${server.folder}/.s.PGSQL.5432`);
+    onTestFinished(() => network.close());
+    const schema = schemaOf(newSchema(server.address));
+    const url = `postgres://${server.user}@127.0.0.1:${network.port}/postgres?schema=${schema}`;
+    const store = await openPostgresStore(url, { leaseMs: 30_000, heartbeatMs: 100 });
+    onTestFinished(() => store.close().catch(() => undefined));
+    await store.addTasks('b', tasks(2));
+    const { lost } = await store.lease('b');
+    await store.started('b', 1, 1);
+    await untilRenewed(schema, 0);
+    network.silence();
+    const begunAt = performance.now();
+    await Promise.all([store.ended('b', 1, done(), 2), store.started('b', 2, 2)]);
+    expect(await statuses(store, 'b')).toEqual({ t1: 'completed', t2: 'running' });
+    // Without looking after them, the statements would have been given up after a minute.
+    expect(performance.now() - begunAt).toBeLessThan(30_000);
+    expect(lost.aborted).toBe(false);
+  });
+});
+
+describe('a holder that gave its batch back while something was under way', () => {
+  it('writes nothing more to it once another runs it', async () => {
+    const address = newSchema(server.address);
+    const [one, two] = [await opened(address), await opened(address)];
+    await one.addTasks('b', tasks(3));
+    const lease = await one.lease('b');
+    await one.started('b', 1, 1);
+    await lease.release();
+    // Nobody has read the batch yet.
+    await one.delivered('b', 2, 0, [{ index: -1, at: 1 }]);
+    await two.lease('b', { continues: true });
+    const late = await Promise.allSettled([
+      one.delivered('b', 2, 1, [{ index: 0, at: 2 }]),
+      one.addItems('b', 2, [task('t2[0]')]),
+      one.logged('b', 2, 'late'),
+      one.started('b', 3, 2),
+      one.ended('b', 1, done(), 2),
+    ]);
+    expect(late.map((answer) => (answer.status === 'rejected' ? answer.reason.code : 'kept'))).toEqual(
+      Array.from({ length: 5 }, () => 'BATCH_HELD'),
+    );
+    expect(await statuses(one, 'b')).toEqual({ t1: 'running', t2: 'open', t3: 'open' });
+    expect(await two.deliveries('b', 2, 0, 9)).toEqual([{ index: -1, at: 1 }]);
+    // Others may add tasks.
+    await one.addTasks('b', [task('more')]);
   });
 });
 

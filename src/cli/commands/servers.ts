@@ -3,6 +3,9 @@ import { EXIT } from '../output/io.ts';
 import { type CommonOptions, defineCommand } from '../program/command.ts';
 import { withStore } from '../session/session.ts';
 
+/** A server says twice a second that it is there. */
+const SILENT_MS = 5000;
+
 export const serversCommand = defineCommand<CommonOptions>({
   examples: ['volley servers', 'volley servers --json'],
   declare: () => undefined,
@@ -29,8 +32,9 @@ export const serversCommand = defineCommand<CommonOptions>({
             : 'No servers. Start one with: volley serve\n',
         );
       for (const { address, host, pid, isLeader, isReady, silentMs } of servers) {
-        const role = isLeader ? 'leads' : 'stands by';
-        const trouble = isReady ? '' : ', cannot reach the workers';
+        const isSilent = silentMs >= SILENT_MS;
+        const role = isSilent ? 'silent' : isLeader ? 'leads' : 'stands by';
+        const trouble = isReady || isSilent ? '' : ', cannot reach the workers';
         io.stdout.write(
           `${address}  ${role}${trouble}  (process ${pid} on ${host}, heard ${spanText(silentMs)} ago)\n`,
         );

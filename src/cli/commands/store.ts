@@ -41,7 +41,8 @@ export const storeCommand = defineCommand<CommonOptions>({
 
 function placeOf(place: string, { cwd }: Io): string {
   if (!isPostgresAddress(place)) return resolve(cwd, place);
-  if (URL.canParse(place) && new URL(place).password !== '')
+  const url = URL.canParse(place) ? new URL(place) : undefined;
+  if (url !== undefined && (url.password !== '' || url.searchParams.has('password')))
     throw new VolleyError(
       'INVALID_VALUE',
       'Others can read the password in the address of a store. Set PGPASSWORD, or use ~/.pgpass.',

@@ -2,8 +2,9 @@ import { VolleyError } from '../../core/errors.ts';
 
 /** The schema of a store whose address names none. */
 const DEFAULT_SCHEMA = 'volley';
-/** A name that needs no quotes: it is part of statements. */
+/** A name that means the same with and without quotes. */
 const SCHEMA = /^[a-z_][a-z0-9_]{0,62}$/;
+const SSL_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full'];
 
 /** Where a PostgreSQL store is. */
 export interface PostgresAddress {
@@ -17,7 +18,8 @@ export interface PostgresAddress {
 /** `postgres://user@host:5432/database?sslmode=verify-full&schema=volley`. Everything but the scheme may be left out. */
 export function parseAddress(address: string): PostgresAddress {
   const url = URL.canParse(address) ? new URL(address) : undefined;
-  if (url === undefined || !/^postgres(ql)?:$/.test(url.protocol))
+  // With an unescaped slash in a password, the rest of it would be the database.
+  if (url === undefined || !/^postgres(ql)?:$/.test(url.protocol) || url.pathname.includes('@'))
     throw invalid('the address of a PostgreSQL store has the form postgres://user@host:5432/database');
   const schema = url.searchParams.get('schema') ?? DEFAULT_SCHEMA;
   if (!SCHEMA.test(schema) || schema.startsWith('pg_'))
@@ -25,8 +27,11 @@ export function parseAddress(address: string): PostgresAddress {
       'its schema must be 1 to 63 lowercase letters, digits and underscores, and not begin with pg_',
     );
   url.searchParams.delete('schema');
+  const mode = url.searchParams.get('sslmode');
+  if (mode !== null && !SSL_MODES.includes(mode))
+    throw invalid(`its sslmode must be one of ${SSL_MODES.join(', ')}`);
   // The modes mean what PostgreSQL's documentation says. The driver alone would take `require` for `verify-full`.
-  if (url.searchParams.has('sslmode') && !url.searchParams.has('uselibpqcompat'))
+  if (mode !== null && !url.searchParams.has('uselibpqcompat'))
     url.searchParams.set('uselibpqcompat', 'true');
   return { url: url.href, schema, shown: shownAddress(address) };
 }

@@ -15,7 +15,9 @@ const MAX_REPEATS = 20;
 /** How long to go on when the server cannot be reached: it may be restarted. */
 const RETRY_MS = 30_000;
 
-const OUTCOME = 'SELECT last FROM writers WHERE id = $1 FOR UPDATE';
+/** Waits for the lost transaction, whether it has changed the row or, after a long silence of its writer, made it anew. */
+const OUTCOME = `
+  INSERT INTO writers (id, writes, last) VALUES ($1, 0, 0) ON CONFLICT (id) DO UPDATE SET seen_at = now() RETURNING last`;
 const NEW_WRITER = 'INSERT INTO writers (writes, last) VALUES (0, 0) RETURNING id';
 
 /** A write that waits for its transaction. */

@@ -4,7 +4,7 @@ import type { Client, ClientConfig, Pool, PoolClient, Query, QueryConfig, QueryR
 import { VolleyError } from '../../core/errors.ts';
 import { reasonText } from '../../core/words.ts';
 import { type PostgresAddress, parseAddress } from './address.ts';
-import { connectError, isLost, postgresError } from './postgres-error.ts';
+import { connectError, isFull, isLost, postgresError } from './postgres-error.ts';
 import { asStored } from './text.ts';
 
 /** Connections for reads, besides the one that writes. */
@@ -12,6 +12,8 @@ const MAX_READERS = 4;
 /** Idle ones are closed after this. */
 const IDLE_MS = 60_000;
 const CONNECT_MS = 10_000;
+/** How long to wait for an answer about leases, before a new connection is tried: twice within the time of a lease. */
+const URGENT_MS = 2000;
 /** A connection that is silent for this long is probed: what lies between may forget it without a word. */
 const KEEP_ALIVE_MS = 10_000;
 /** How long a statement may take, and how long it may wait for the locks of other processes. */
@@ -30,9 +32,11 @@ const LISTEN_AGAIN_MS = 500;
 
 /**
  * Each statement looks rows up by keys. The planner would scan the whole table instead where it takes that for small, and
- * keep to it while the table grows.
+ * keep to it while the table grows. What a transaction reads after it waited for a lock must be what was committed meanwhile,
+ * whatever the default of the role.
  */
 const SETTINGS = {
+  default_transaction_isolation: 'read committed',
   statement_timeout: String(STATEMENT_MS),
   lock_timeout: String(LOCK_MS),
   idle_in_transaction_session_timeout: String(IDLE_IN_TRANSACTION_MS),
@@ -65,13 +69,27 @@ export class Database {
   private writer: Promise<Client> | undefined;
   private writerUsedAt = 0;
   private isClosed = false;
+  /** For reads. */
+  private readonly pool: Pool;
+  /** A connection for what must not wait for long reads. */
+  private readonly urgentPool: Pool;
+  /** When each connection was heard last. */
+  private readonly heardAt = new Map<Client | PoolClient, number>();
+  /** Since when connections may be dead: then something urgent was asked for that was not answered. */
+  private silentSince: number | undefined;
 
   private constructor(
     private readonly address: PostgresAddress,
     private readonly pg: Driver,
-    private readonly pool: Pool,
     private readonly config: ClientConfig,
-  ) {}
+  ) {
+    this.pool = this.newPool(MAX_READERS, config);
+    this.urgentPool = this.newPool(1, {
+      ...config,
+      connectionTimeoutMillis: URGENT_MS,
+      query_timeout: URGENT_MS,
+    });
+  }
 
   /** Connects once, so that a wrong address is reported at once. */
   static async open(address: string): Promise<Database> {
@@ -87,17 +105,7 @@ export class Database {
       pipeline: true,
       types: { getTypeParser: parserOf(pg) as never },
     };
-    const pool = new pg.Pool({
-      ...config,
-      max: MAX_READERS,
-      idleTimeoutMillis: IDLE_MS,
-      allowExitOnIdle: true,
-    });
-    // A lost idle connection is replaced by the next read.
-    pool.on('error', () => undefined);
-    // One that is lost in use fails its query, and says so a second time, also while its settings are made.
-    pool.on('connect', (client) => client.on('error', () => undefined));
-    const database = new Database(parsed, pg, pool, config);
+    const database = new Database(parsed, pg, config);
     try {
       await database.snapshot(async () => undefined, 0);
     } catch (error) {
@@ -118,10 +126,25 @@ export class Database {
 
   /** One statement on its own. It is repeated when the connection is lost, so it must be safe to repeat. */
   once<T>(work: (statements: Statements) => Promise<T>, retryMs = RETRY_MS): Promise<T> {
-    return this.retried(retryMs, async () => {
-      const client = await this.reader();
-      return this.use(client, () => work(new PreparedStatements(client, this.pg.Query)));
-    });
+    return this.retried(retryMs, async () => this.use(await this.clientOf(this.pool), work));
+  }
+
+  /**
+   * The same for what must be done in time, such as renewing a lease. It is not repeated. A connection that does not answer is
+   * replaced, and when the next one does, so are the others that were silent meanwhile: what lies between has forgotten them, or
+   * another server has taken the place of this one.
+   */
+  async urgent<T>(work: (statements: Statements) => Promise<T>): Promise<T> {
+    const begunAt = performance.now();
+    try {
+      const value = await this.retried(0, async () => this.use(await this.urgentClient(), work));
+      if (this.silentSince !== undefined) this.destroySilent(this.silentSince);
+      this.silentSince = undefined;
+      return value;
+    } catch (error) {
+      this.silentSince ??= begunAt;
+      throw error;
+    }
   }
 
   /** Several statements that see one committed state. Repeated when the connection is lost. */
@@ -178,17 +201,17 @@ export class Database {
     let timer: NodeJS.Timeout | undefined;
     let client: Client | undefined;
     const connect = async (): Promise<void> => {
-      const own = new this.pg.Client(this.config);
-      client = own;
-      own.on('error', () => undefined);
-      own.on('notification', onNotice);
+      client = undefined;
       try {
+        const own = this.newClient();
+        client = own;
+        own.on('notification', onNotice);
         await own.connect();
         streamOf(own).once('close', again);
         await own.query(`LISTEN ${channel}`);
         onNotice();
       } catch {
-        destroy(own);
+        destroy(client);
         again();
       }
     };
@@ -208,13 +231,24 @@ export class Database {
     this.isClosed = true;
     const writer = await this.writer?.catch(() => undefined);
     this.writer = undefined;
-    await Promise.all([writer?.end().catch(() => undefined), this.pool.end().catch(() => undefined)]);
+    await Promise.all(
+      [writer, this.pool, this.urgentPool].map((connections) => connections?.end().catch(() => undefined)),
+    );
+  }
+
+  private newPool(max: number, config: ClientConfig): Pool {
+    const pool = new this.pg.Pool({ ...config, max, idleTimeoutMillis: IDLE_MS, allowExitOnIdle: true });
+    // A lost idle connection is replaced by the next read.
+    pool.on('error', () => undefined);
+    // One that is lost in use fails its query, and says so a second time, also while its settings are made.
+    pool.on('connect', (client) => client.on('error', () => undefined));
+    return pool;
   }
 
   private async openWriter(): Promise<Client> {
-    const client = new this.pg.Client(this.config);
-    client.on('error', () => undefined);
+    let client: Client | undefined;
     try {
+      client = this.newClient();
       await client.connect();
       await this.prepare(client);
       return client;
@@ -224,17 +258,41 @@ export class Database {
     }
   }
 
-  private async reader(): Promise<PoolClient> {
-    const client = await this.pool.connect().catch((error) => {
-      throw connectError(error, this.place);
-    });
-    if (prepared.has(client)) return client;
+  /** Throws if a certificate that the address names cannot be read. */
+  private newClient(): Client {
+    const client = new this.pg.Client(this.config);
+    client.on('error', () => undefined);
+    return client;
+  }
+
+  private async clientOf(pool: Pool): Promise<PoolClient> {
     try {
-      await this.prepare(client);
-      return client;
+      // It may throw at once, like newClient.
+      return await pool.connect();
     } catch (error) {
-      client.release(true);
-      throw error;
+      throw connectError(error, this.place);
+    }
+  }
+
+  private async urgentClient(): Promise<PoolClient> {
+    try {
+      return await this.clientOf(this.urgentPool);
+    } catch (error) {
+      if (!isFull(error)) throw error;
+      return this.clientOf(this.pool);
+    }
+  }
+
+  /** Runs statements on a connection, and gives it back. */
+  private async use<T>(client: PoolClient, work: (statements: Statements) => Promise<T>): Promise<T> {
+    let isBroken = true;
+    try {
+      if (!prepared.has(client)) await this.prepare(client);
+      const value = await work(new PreparedStatements(client, this.pg.Query));
+      isBroken = false;
+      return value;
+    } finally {
+      client.release(isBroken);
     }
   }
 
@@ -245,17 +303,15 @@ export class Database {
       [settings.map(([name]) => name), settings.map(([, value]) => value)],
     );
     prepared.add(client);
+    const stream = streamOf(client);
+    const heard = () => this.heardAt.set(client, performance.now());
+    heard();
+    stream.on('data', heard);
+    stream.once('close', () => this.heardAt.delete(client));
   }
 
-  private async use<T>(client: PoolClient, work: () => Promise<T>): Promise<T> {
-    let isBroken = true;
-    try {
-      const value = await work();
-      isBroken = false;
-      return value;
-    } finally {
-      client.release(isBroken);
-    }
+  private destroySilent(since: number): void {
+    for (const [client, at] of this.heardAt) if (at < since) destroy(client);
   }
 }
 
@@ -351,7 +407,7 @@ function nameOf(sql: string): string {
   return name;
 }
 
-function destroy(client: Client | undefined): void {
+function destroy(client: Client | PoolClient | undefined): void {
   if (client !== undefined) streamOf(client).destroy();
 }
 

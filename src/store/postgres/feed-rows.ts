@@ -7,8 +7,12 @@ import { asStored } from './text.ts';
 /** An entry to write: its ids are filled in from the keys of the task and of its group, if it has one. */
 export type FeedRow = readonly [batch: string, key: number | null, parent: number | null, fields: string];
 
-/** Keeps `feed` locked until the transaction ends. */
-export const IS_FOLLOWED = 'SELECT followed_until > clock_timestamp() AS followed FROM feed';
+/**
+ * Keeps `feed` locked until the transaction ends, against who begins it anew: the part that finds no row locks the table more
+ * than readers do, so that those who only read it, such as a backup, are in nobody's way.
+ */
+export const IS_FOLLOWED = `
+  SELECT followed_until > clock_timestamp() AND NOT EXISTS (SELECT 1 FROM feed WHERE token = '' FOR KEY SHARE) AS followed FROM feed`;
 
 /**
  * One row for each batch, in the order in which batches were changed: its number is taken while the batch is locked, so

@@ -179,8 +179,13 @@ export class Holders {
     this.checkNotLost(batch);
   }
 
-  /** Throws if this store ran the batch and another took it over. */
-  checkNotLost(batch: string): void {
+  /** Throws if this store ran the batch and another took it over, also after it was given back. */
+  checkMayRun(tx: Transaction, batch: string): void {
+    this.checkNotLost(batch);
+    if (!this.isOwn(batch) && tx.find(batch)?.lease !== undefined) throw leaseLost(batch);
+  }
+
+  private checkNotLost(batch: string): void {
     if (this.lost.has(batch)) throw leaseLost(batch);
   }
 

@@ -12,8 +12,9 @@ const TIMEOUT = '57014';
 const READ_ONLY = '25006';
 const TOO_LARGE = '54000';
 const REPEATABLE: ReadonlySet<string> = new Set(['40001', '40P01']);
+const NO_CONNECTION_LEFT = '53300';
 /** The server ends, starts or has no connection left. */
-const AWAY: ReadonlySet<string> = new Set(['57P01', '57P02', '57P03', '53300', '25P03', '57P05']);
+const AWAY: ReadonlySet<string> = new Set(['57P01', '57P02', '57P03', NO_CONNECTION_LEFT, '25P03', '57P05']);
 const CONNECTION = /^08/;
 const SQLSTATE_LENGTH = 5;
 /** Of the system. */
@@ -27,9 +28,12 @@ const SYSTEM: ReadonlySet<string> = new Set([
   'ENETUNREACH',
   'ENOENT',
   'EAI_AGAIN',
+  'ENOTFOUND',
   'ERR_STREAM_DESTROYED',
   'ERR_STREAM_WRITE_AFTER_END',
 ]);
+/** What the driver says when the server asks for a password and there is none. */
+const NO_PASSWORD = /password must be a string/i;
 /** What the driver says without a code. */
 const MESSAGE =
   /connection (terminated|ended|error)|not queryable|timeout expired|read timeout|timeout exceeded/i;
@@ -44,7 +48,18 @@ export function isLost(error: unknown): boolean {
   if (error instanceof VolleyError || !(error instanceof Error)) return false;
   const code = codeOf(error);
   if (code === undefined) return MESSAGE.test(error.message);
+  if (isFileMissing(error)) return false;
   return SYSTEM.has(code) || AWAY.has(code) || CONNECTION.test(code);
+}
+
+/** Whether the server has no connection left. */
+export function isFull(error: unknown): boolean {
+  return codeOf(error) === NO_CONNECTION_LEFT;
+}
+
+/** A certificate or key that the address names. The socket of a server that is not there has the same code. */
+function isFileMissing(error: Error): boolean {
+  return (error as NodeJS.ErrnoException).syscall === 'open';
 }
 
 /** Whether the transaction was undone because of another one, and would succeed now. */
@@ -62,7 +77,10 @@ export function isMissing(error: unknown): boolean {
 export function connectError(error: unknown, place: string): unknown {
   if (error instanceof VolleyError || isLost(error) || codeOf(error)?.length === SQLSTATE_LENGTH)
     return error;
-  return away(place, error instanceof Error ? error.message : String(error), error);
+  const reason = error instanceof Error ? error.message : String(error);
+  if (NO_PASSWORD.test(reason))
+    return away(place, 'the server asks for a password. Set PGPASSWORD, or use ~/.pgpass', error);
+  return away(place, reason, error);
 }
 
 /** Converts any error with the server to one for the caller. */

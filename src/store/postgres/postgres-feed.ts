@@ -189,7 +189,7 @@ export class PostgresFeed {
     return this.database.once(async (statements) => {
       await statements.run('BEGIN');
       await statements.run(`SET LOCAL lock_timeout = ${LOCK_MS}`);
-      await statements.run('LOCK TABLE feed IN ACCESS EXCLUSIVE MODE');
+      await statements.run('LOCK TABLE feed IN EXCLUSIVE MODE');
       // Another process may have done it meanwhile.
       if ((await statements.run(RENEW)) === 0) {
         await statements.run('DELETE FROM events');

@@ -495,7 +495,7 @@ export class PostgresStore implements Store {
       const { writerId } = this.committer;
       if (writerId !== undefined)
         await this.database
-          .once((statements) => statements.run(FOLD_WRITERS, writerId))
+          .once((statements) => statements.run(FOLD_WRITERS, writerId), 0)
           .catch(() => undefined);
     } finally {
       await this.database.close();
@@ -503,18 +503,18 @@ export class PostgresStore implements Store {
   }
 
   /**
-   * Renews the leases on a connection for reads: a long transaction does not hold it up. A lease that cannot be renewed
-   * is given up before another process may take it.
+   * Renews the leases on a connection of their own: neither a long transaction nor long reads hold it up. A lease that cannot
+   * be renewed is given up before another process may take it.
    */
   private renew(): void {
     this.holders.giveUpExpired();
     if (this.holders.count === 0) return;
     this.renewing ??= this.database
-      .once(async (statements) => {
+      .urgent(async (statements) => {
         const renewedAt = steadyMs();
         const now = this.leaseNow?.() ?? (await statements.rows<{ now: number }>(SERVER_TIME))[0]!.now;
         await this.holders.renew(statements, now, renewedAt);
-      }, 0)
+      })
       .catch(() => undefined)
       .finally(() => {
         this.renewing = undefined;
@@ -540,7 +540,7 @@ export class PostgresStore implements Store {
       batch,
       seqs,
       apply: (tx) => {
-        this.holders.checkNotLost(batch);
+        this.holders.checkMayRun(tx, batch);
         apply(tx.states, tx);
       },
     });
@@ -560,7 +560,7 @@ export class PostgresStore implements Store {
     return this.write({
       batch,
       apply: (tx) => {
-        this.holders.checkNotLost(batch);
+        this.holders.checkMayRun(tx, batch);
         return apply(tx);
       },
     });

@@ -221,7 +221,7 @@ const FEED = [
   `INSERT INTO feed (token, followed_until, trimmed) VALUES ('000000000000', '-infinity', '0')`,
 ];
 
-const POSTGRES_MIGRATIONS: readonly PostgresMigration[] = [
+export const POSTGRES_MIGRATIONS: readonly PostgresMigration[] = [
   { version: 1, statements: FIRST },
   { version: 2, statements: SERVERS },
   { version: 3, statements: FEED },
@@ -245,7 +245,7 @@ export async function migrate(database: Database, migrations = POSTGRES_MIGRATIO
       'SELECT EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = $1) AS exists',
       database.schema,
     );
-    if (!found!.exists) await statements.run(`CREATE SCHEMA ${database.schema}`);
+    if (!found!.exists) await statements.run(`CREATE SCHEMA "${database.schema}"`);
     await requireOwn(statements, database);
     await statements.run('CREATE TABLE IF NOT EXISTS format (version integer NOT NULL)');
     const [row] = await statements.rows<{ version: number | null }>(

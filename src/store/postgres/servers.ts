@@ -98,7 +98,7 @@ export class PostgresServers implements SharedServers {
     isReady: boolean,
     aliveMs: number,
   ): Promise<LeadershipState> {
-    return this.database.once(async (statements) => {
+    return this.database.urgent(async (statements) => {
       // In the turn of the event loop in which it is called, so that they share a round trip.
       const [seen, , [row]] = await Promise.all([
         statements.rows(SEEN, this.id!, isReady),
@@ -119,27 +119,25 @@ export class PostgresServers implements SharedServers {
         isVacant: server === null || identity === null || isGone,
         othersAreReady,
       };
-    }, 0);
+    });
   }
 
   async claim({ epoch, beat }: LeadershipState): Promise<number | undefined> {
-    const [row] = await this.database.once(
-      (statements) => statements.rows<{ epoch: number }>(CLAIM, this.id!, epoch, beat),
-      0,
+    const [row] = await this.database.urgent((statements) =>
+      statements.rows<{ epoch: number }>(CLAIM, this.id!, epoch, beat),
     );
     return row?.epoch;
   }
 
   async resign(): Promise<void> {
-    await this.database.once((statements) => statements.run(RESIGN, this.id!), 0);
+    await this.database.urgent((statements) => statements.run(RESIGN, this.id!));
   }
 
   async leave(): Promise<void> {
     const { id } = this;
     if (id === undefined) return;
-    await this.database.once(
-      (statements) => Promise.all([statements.run(RESIGN, id), statements.run(FORGET, id)]),
-      0,
+    await this.database.urgent((statements) =>
+      Promise.all([statements.run(RESIGN, id), statements.run(FORGET, id)]),
     );
   }
 
@@ -152,7 +150,7 @@ export class PostgresServers implements SharedServers {
   }
 
   async orphans(): Promise<{ batch: string; isHopeless: boolean }[]> {
-    const rows = await this.database.once((statements) => statements.rows<OrphanRow>(ORPHANS), 0);
+    const rows = await this.database.urgent((statements) => statements.rows<OrphanRow>(ORPHANS));
     return rows
       .filter((row) => this.parts.holderOf(row.batch === null ? undefined : row, row.now) === undefined)
       .map(({ name, takeovers, settled, ended }) => ({

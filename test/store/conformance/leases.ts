@@ -154,6 +154,7 @@ export function leaseTests({ newPlace, open, isLocal }: StoreHarness): void {
   describe('a holder', () => {
     it.each([
       ['of a run of a machine of this name that is over', { boot: 'before' }, 0, !isLocal],
+      ['of such a run, heard of long ago', { boot: 'before' }, 60_000, false],
       ['of another machine, heard of now', { boot: 'there', host: 'elsewhere' }, 0, true],
       ['of another machine, heard of long ago', { boot: 'there', host: 'elsewhere' }, 60_000, false],
       ['of another machine, heard of in the future', { boot: 'there', host: 'elsewhere' }, -60_000, false],
