@@ -1,3 +1,4 @@
+import { openArtifactStore } from './artifact-store.ts';
 import { checkedNote, DEFAULT_TIMES, PROTOCOL_VERSION, type WorkerNote } from './protocol/messages.ts';
 import { ClusterRegistry, type ClusterSettings, isRefusal, serverWarnings, unsuitable } from './registry.ts';
 import { contentOf, parseMessage, Signer } from './signature.ts';
@@ -61,11 +62,12 @@ export async function drainWorker(settings: ClusterSettings, name: string): Prom
   }
 }
 
-/** Connects to the server and returns what is risky about it. Throws if it cannot be used. */
+/** Checks the server and the store of artifacts. Returns what is risky about the server. Throws if they cannot be used. */
 export async function checkCluster(settings: ClusterSettings): Promise<string[]> {
   const registry = await ClusterRegistry.connect(settings);
   try {
     await registry.tryOut();
+    await openArtifactStore(settings);
     return await serverWarnings(registry.redis);
   } catch (error) {
     throw isRefusal(error) ? unsuitable(`it refuses a command: ${error.message}`) : error;

@@ -126,7 +126,7 @@ describe('a cluster', () => {
     expect(big!.status === 'completed' && big!.value === large).toBe(true);
     expect(quiet).toMatchObject({ status: 'completed', value: undefined });
     expect(steps).toEqual([[0.5, 'half']]);
-    expect(readdirSync(join(cluster.folder, 'artifacts'))).toEqual([]);
+    await expect.poll(() => readdirSync(join(cluster.folder, 'artifacts'))).toEqual([]);
   });
 
   test('stops a cancelled call on the other machine', async () => {

@@ -75,12 +75,13 @@ export const doctorCommand = defineCommand<CommonOptions>({
     }
     if (cluster !== undefined) {
       const { problem, warnings, workers } = cluster;
+      const hasArtifacts = loaded.config?.cluster.artifacts !== undefined;
       if (problem !== undefined) line(red('✗'), 'cluster', problem);
       else
         line(
           green('✓'),
           'cluster',
-          `the Redis server is usable; ${workers.length === 0 ? 'there are no workers' : countText(workers.length, 'worker')}`,
+          `the Redis server ${hasArtifacts ? 'and cluster.artifacts are' : 'is'} usable; ${workers.length === 0 ? 'there are no workers' : countText(workers.length, 'worker')}`,
         );
       for (const warning of warnings) line(yellow('–'), 'cluster', warning);
     }

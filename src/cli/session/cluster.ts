@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { ClusterCoordinator } from '../../cluster/coordinator.ts';
 import type { ClusterSettings } from '../../cluster/registry.ts';
+import type { S3Credentials } from '../../cluster/s3-store.ts';
 import type { VolleyConfig } from '../../config/config.ts';
 import { CLUSTER_KEY_VARIABLE } from '../../config/user-folder.ts';
 import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
@@ -41,7 +42,16 @@ export function clusterSettings(
       `Set ${CLUSTER_KEY_VARIABLE} to a secret of at least ${MIN_KEY_LENGTH} characters, the same on all machines of the cluster. "openssl rand -hex 32" makes a good one.`,
     );
   const share = cluster.share ?? shareId(folder);
-  return { url, prefix: cluster.prefix, key, artifacts: cluster.artifacts, share };
+  const { prefix, artifacts } = cluster;
+  return { url, prefix, key, share, artifacts, credentials: s3Credentials(env) };
+}
+
+/** Those that all tools for S3 use, under the same names. */
+function s3Credentials(env: Io['env']): S3Credentials | undefined {
+  const [accessKeyId, secretAccessKey] = [env['AWS_ACCESS_KEY_ID'], env['AWS_SECRET_ACCESS_KEY']];
+  if (!accessKeyId || !secretAccessKey) return undefined;
+  const sessionToken = env['AWS_SESSION_TOKEN'] || undefined;
+  return { accessKeyId, secretAccessKey, sessionToken, region: env['AWS_REGION'] || undefined };
 }
 
 /** A random id in the folder itself: who finds the same one sees the same files. */
