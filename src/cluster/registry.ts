@@ -167,9 +167,14 @@ export class ClusterRegistry {
     } catch (error) {
       redis.disconnect();
       if (error instanceof VolleyError) throw error;
+      const reason = reasonText(problem ?? error);
+      // What the server says about it is only for authors of clients.
+      const why = reason.startsWith('NOAUTH')
+        ? 'it needs a login, such as redis://user:password@host:6379.'
+        : reason;
       throw new VolleyError(
         'CLUSTER_UNREACHABLE',
-        `The Redis server of the cluster at ${placeOf(settings.url)} cannot be used: ${reasonText(problem ?? error)}`,
+        `The Redis server of the cluster at ${placeOf(settings.url)} cannot be used: ${why}`,
         { url: placeOf(settings.url) },
       );
     }

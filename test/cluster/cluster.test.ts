@@ -366,7 +366,10 @@ test('a worker that says what makes no sense harms nobody but itself', async () 
     await redis.hset('test:notes', 'mad.1', JSON.stringify(signer.sign(mad, content)));
     await redis.hset('test:offers', 'mad.1', JSON.stringify(signer.sign(mad, content)));
     await redis.hset('test:heard', 'mad.1', String(Date.now()));
-    expect(await listWorkers(cluster.settings)).toMatchObject([{ name: 'a', state: 'ready' }]);
+    expect(await listWorkers(cluster.settings)).toMatchObject({
+      workers: [{ name: 'a', state: 'ready' }],
+      strangers: [],
+    });
   }
   await expect.poll(() => notes.filter((text) => text.includes('mad')).length).toBeGreaterThan(0);
   expect(link.workers).toEqual(['a']);

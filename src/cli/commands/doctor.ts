@@ -134,11 +134,13 @@ async function clusterState(
 }> {
   const { checkCluster, listWorkers } = await import('../../cluster/list-workers.ts');
   const { clusterSettings } = await import('../session/cluster.ts');
+  const { strangersText } = await import('./workers.ts');
   try {
     const settings = clusterSettings(config, undefined, io);
     const warnings = await checkCluster(settings);
-    const workers = (await listWorkers(settings)).map(({ name }) => name);
-    return { problem: undefined, warnings, workers };
+    const { workers, strangers } = await listWorkers(settings);
+    if (strangers.length > 0) warnings.push(printableLine(strangersText(strangers)));
+    return { problem: undefined, warnings, workers: workers.map(({ name }) => name) };
   } catch (error) {
     return { problem: reasonText(error), warnings: [], workers: [] };
   }

@@ -5,6 +5,7 @@ import type { ClusterCoordinator } from '../../cluster/coordinator.ts';
 import type { ClusterSettings } from '../../cluster/registry.ts';
 import type { S3Credentials } from '../../cluster/s3-store.ts';
 import type { VolleyConfig } from '../../config/config.ts';
+import { notTrusted } from '../../config/trust.ts';
 import { CLUSTER_KEY_VARIABLE } from '../../config/user-folder.ts';
 import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
 import { VolleyError } from '../../core/errors.ts';
@@ -19,11 +20,14 @@ const FIRST_WORKER_MS = 3000;
 
 /** Where the cluster is. Throws if a setting is missing. */
 export function clusterSettings(
-  { cluster, folder }: Pick<VolleyConfig, 'cluster' | 'folder'>,
+  { cluster, folder, trust }: Pick<VolleyConfig, 'cluster' | 'folder' | 'trust'>,
   given: string | undefined,
   { env }: Pick<Io, 'env'>,
 ): ClusterSettings {
   const url = given ?? cluster.url;
+  const waiting = trust.waiting.filter((setting) => setting.startsWith('cluster.'));
+  if (url === undefined && waiting.includes('cluster.url'))
+    throw notTrusted('To use the workers:', trust, waiting);
   if (url === undefined)
     throw new VolleyError(
       'INVALID_VALUE',
@@ -101,6 +105,19 @@ export async function joinCluster(
   const cluster = await openCluster(config, undefined, io, notify, owner);
   cluster.attach(tools);
   return cluster;
+}
+
+/**
+ * Lets new tasks be checked for the workers of a cluster, if the command line or the configuration names one: they may
+ * have more than this machine. Call it before tasks are added, and run them with `withCluster`.
+ */
+export async function expectWorkers(
+  { config, coordinator }: Pick<Session, 'config' | 'coordinator'>,
+  url: string | undefined,
+): Promise<void> {
+  if ((url ?? config.cluster.url) === undefined) return;
+  const { WorkerPlacement } = await import('../../core/placement.ts');
+  (await coordinator()).engine.usePlacement(new WorkerPlacement());
 }
 
 /**
