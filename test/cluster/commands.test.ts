@@ -1,8 +1,10 @@
 import { availableParallelism } from 'node:os';
+import { PassThrough } from 'node:stream';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { startRedis } from '../../scripts/start-redis.ts';
 import { defaultConfig } from '../../src/config/config.ts';
+import type { Labels } from '../../src/core/labels.ts';
 import { builtinTools } from '../../src/tools/builtin/index.ts';
 import { folderWith, say } from '../cli/support/program.ts';
 import { OwnCluster } from './support/cluster.ts';
@@ -23,13 +25,13 @@ function key(): Record<string, string> {
   return { VOLLEY_CLUSTER_KEY: cluster.settings.key };
 }
 
-/** A worker whose machine has more than this one. */
-async function largeWorker(cpu: number): Promise<void> {
+/** A worker whose machine has that many cores. */
+async function worker(name: string, cpu: number, labels: Labels = {}): Promise<void> {
   const config = defaultConfig(folderWith());
   const limits = { ...config.limits, limits: { ...config.limits.limits, cpu } };
   const own = { ...config, limits, shell: { ...config.shell, enabled: true } };
-  await cluster.worker('large', [builtinTools()], {
-    config: own,
+  await cluster.worker(name, [builtinTools()], {
+    ...{ config: own, labels },
     settings: { ...cluster.settings, share: 'other files' },
   });
 }
@@ -41,7 +43,7 @@ test('volley run takes tasks that need more than this machine has, if a worker h
   const folder = folderWith({ 'volley.toml': SETTINGS, 'large.json': JSON.stringify({ tasks }) });
   const alone = await say(folder, ['run', 'large.json', '--json']);
   expect(JSON.parse(alone.stdout)).toMatchObject({ ok: false, error: { code: 'IMPOSSIBLE_DEMAND' } });
-  await largeWorker(cpu);
+  await worker('large', cpu);
   const { url } = cluster.settings;
   const run = await say(folder, ['run', 'large.json', '--on', url, '--json'], '', undefined, key());
   expect(run.status).toBe(0);
@@ -51,8 +53,25 @@ test('volley run takes tasks that need more than this machine has, if a worker h
   });
 });
 
+test('volley run says why nothing runs, once', async () => {
+  const params = { command: 'true', inputs: [], outputs: [] };
+  const tasks = [{ id: 'lonely', function: 'shell', params, on: { gpu: true } }];
+  const folder = folderWith({ 'volley.toml': SETTINGS, 'stuck.json': JSON.stringify({ tasks }) });
+  await worker('plain', 1);
+  const stderr = new PassThrough();
+  let shown = '';
+  stderr.on('data', (piece) => {
+    shown += piece;
+  });
+  const run = say(folder, ['run', 'stuck.json', '--on', cluster.settings.url], '', undefined, key(), stderr);
+  await expect.poll(() => shown, { timeout: 60_000 }).toMatch(/Nothing is running\. lonely: .*gpu=true/);
+  await worker('special', 1, { gpu: true });
+  expect((await run).status).toBe(0);
+  expect(shown.match(/Nothing is running/g)).toHaveLength(1);
+});
+
 test('volley workers and volley doctor name workers that have another key', async () => {
-  await largeWorker(1);
+  await worker('large', 1);
   const { url } = cluster.settings;
   const folder = folderWith({ 'volley.toml': `[cluster]\nurl = "${url}"\n` });
   const other = { VOLLEY_CLUSTER_KEY: 'another key for tests only' };
