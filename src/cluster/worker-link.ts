@@ -224,7 +224,8 @@ export class WorkerLink {
       protocol.tick(performance.now(), newSession(name));
       protocol.renewed(session, reply, sentAt, newSession(name));
       this.isRefused = false;
-      if (before !== protocol.epoch) void this.greet();
+      // The epoch of one that has left stays.
+      if (before !== protocol.epoch && reply.hasCoordinator) void this.greet();
       if (!wasDraining && protocol.isDraining)
         this.host.notify('It was asked to drain: it finishes its calls, and leaves.');
       this.obey();

@@ -129,6 +129,18 @@ describe('a cluster', () => {
     await expect.poll(() => readdirSync(join(cluster.folder, 'artifacts'))).toEqual([]);
   });
 
+  test('a worker does not take a coordinator that has left for a new one', async () => {
+    await cluster.coordinator([]);
+    await cluster.reset();
+    const notes: string[] = [];
+    await cluster.worker('a', [], { notify: (text) => notes.push(text) });
+    await expect.poll(async () => (await listWorkers(cluster.settings)).workers).toHaveLength(1);
+    const link = await cluster.coordinator([]);
+    await expect.poll(() => link.cluster.workers).toEqual(['a']);
+    await expect.poll(() => notes.length).toBeGreaterThan(0);
+    expect(notes).toEqual(['A coordinator has connected.']);
+  });
+
   test('stops a cancelled call on the other machine', async () => {
     const { tool, starts, stops } = heldTool();
     await cluster.worker('a', [tool]);
