@@ -1,122 +1,105 @@
-import { createHash, randomBytes } from 'node:crypto';
-import { lstat, mkdir, opendir, rename, rm, writeFile } from 'node:fs/promises';
-import { basename, join } from 'node:path';
-import { readRegularBytes } from '../config/regular-file.ts';
 import { VolleyError } from '../core/errors.ts';
+import {
+  ARTIFACT_NAME,
+  type ArtifactServer,
+  type ArtifactStore,
+  isArtifact,
+  MAX_ARTIFACT_BYTES,
+  newArtifactName,
+} from './artifact-store.ts';
 
 /** What is larger does not go through the queue. */
 const MAX_INLINE_BYTES = 65_536;
 /** What is larger does not go through the Redis server, whose memory all calls share. */
 const MAX_SERVER_BYTES = 4 * 2 ** 20;
-/** What is larger is not shipped at all. */
-export const MAX_ARTIFACT_BYTES = 64 * 2 ** 20;
-/** What nobody has fetched by then was left behind by a crash. */
-const KEPT_MS = 3_600_000;
-const KEPT_IN_FOLDER_MS = 24 * KEPT_MS;
 
-/** Bytes that travel inside a message, as text if they are that; as a file in a folder that both sides see; or on the server. */
+/** Bytes that travel inside a message, as text if they are that; in the store that both sides share; or on the Redis server. */
 export type Shipped =
   | { readonly text: string }
   | { readonly base64: string }
   | { readonly artifact: string; readonly isOnServer?: true };
 
-/** Keeps artifacts on the Redis server of the cluster. */
-export interface ArtifactServer {
-  put(name: string, bytes: Buffer, keptMs: number): Promise<void>;
-  get(name: string): Promise<Buffer | null>;
-  remove(name: string): Promise<void>;
+/** Whose signal stops a transfer. It is looked at only if there is one, because signals of tasks are made on demand. */
+interface Stoppable {
+  readonly signal: AbortSignal;
 }
-
-/** Others may write to the folder, too. */
-const LIMITS = { maxBytes: MAX_ARTIFACT_BYTES, followLinks: false } as const;
-const NAME = /^[0-9a-f]{64}\.[0-9a-f]{16}$/;
-const DRAFT = '.tmp';
 
 /** What is too large for the queue. It is read once. */
 export class Artifacts {
+  /** What is being removed. Nobody waits for it, because the store may be slow. */
+  private readonly removals = new Set<Promise<void>>();
+
   constructor(
-    private readonly folder: string | undefined,
+    private readonly store: ArtifactStore | undefined,
     private readonly server: () => Promise<ArtifactServer>,
   ) {}
 
-  async ship(content: string | Buffer): Promise<Shipped> {
-    const bytes = Buffer.byteLength(content);
-    if (bytes <= MAX_INLINE_BYTES)
+  async ship(content: string | Buffer, by?: Stoppable): Promise<Shipped> {
+    const size = Buffer.byteLength(content);
+    if (size <= MAX_INLINE_BYTES)
       return typeof content === 'string' ? { text: content } : { base64: content.toString('base64') };
-    const limit = this.folder === undefined ? MAX_SERVER_BYTES : MAX_ARTIFACT_BYTES;
-    if (bytes > limit) throw tooLarge(bytes, limit, this.folder);
-    const artifact = nameOf(content);
-    if (this.folder === undefined) {
-      await (await this.server()).put(artifact, Buffer.from(content as string), KEPT_MS);
-      return { artifact, isOnServer: true };
+    const { store } = this;
+    const limit = store === undefined ? MAX_SERVER_BYTES : MAX_ARTIFACT_BYTES;
+    if (size > limit) throw tooLarge(size, limit, store);
+    const bytes = Buffer.from(content as string);
+    const artifact = newArtifactName(bytes);
+    const shipped: Shipped = store === undefined ? { artifact, isOnServer: true } : { artifact };
+    try {
+      await (store ?? (await this.server())).put(artifact, bytes, by?.signal);
+    } catch (error) {
+      // It may have arrived, only the answer has not.
+      this.drop(shipped);
+      throw error;
     }
-    const path = join(this.folder, artifact);
-    await mkdir(this.folder, { recursive: true, mode: 0o700 });
-    await writeFile(path + DRAFT, content, { mode: 0o600, flush: true });
-    await rename(path + DRAFT, path);
-    return { artifact };
+    return shipped;
   }
 
   /** Returns the bytes. Throws if they are missing or not what was shipped. */
-  async receive(shipped: Shipped): Promise<Buffer> {
+  async receive(shipped: Shipped, by?: Stoppable): Promise<Buffer> {
     if ('text' in shipped) return Buffer.from(shipped.text);
     if ('base64' in shipped) return Buffer.from(shipped.base64, 'base64');
-    const { artifact, isOnServer } = shipped;
+    const { artifact } = shipped;
     // It comes from another machine: it must not name a file elsewhere.
-    if (typeof artifact !== 'string' || !NAME.test(artifact)) throw missing(String(artifact));
-    const bytes = isOnServer
-      ? await (await this.server()).get(artifact)
-      : this.folder && (await readRegularBytes(join(this.folder, artifact), LIMITS).catch(() => undefined));
-    if (!bytes || hashOf(bytes) !== artifact.slice(0, 64)) throw missing(artifact);
+    if (typeof artifact !== 'string' || !ARTIFACT_NAME.test(artifact)) throw missing(String(artifact));
+    const bytes = await (await this.placeOf(shipped))?.get(artifact, by?.signal);
+    if (bytes === undefined || !isArtifact(artifact, bytes)) throw missing(artifact);
     return bytes;
   }
 
-  async receiveText(shipped: Shipped): Promise<string> {
-    return 'text' in shipped ? shipped.text : (await this.receive(shipped)).toString('utf8');
+  async receiveText(shipped: Shipped, by?: Stoppable): Promise<string> {
+    return 'text' in shipped ? shipped.text : (await this.receive(shipped, by)).toString('utf8');
   }
 
   /** Removes what is no longer needed. */
-  async drop(shipped: Shipped | undefined): Promise<void> {
-    if (shipped === undefined || !('artifact' in shipped) || !NAME.test(shipped.artifact)) return;
-    const { artifact, isOnServer } = shipped;
-    const removing = isOnServer
-      ? this.server().then((server) => server.remove(artifact))
-      : this.folder && rm(join(this.folder, artifact), { force: true });
-    // The server forgets it by itself, and the folder is swept.
-    await Promise.resolve(removing).catch(() => {});
+  drop(shipped: Shipped | undefined): void {
+    if (shipped === undefined || !('artifact' in shipped) || !ARTIFACT_NAME.test(shipped.artifact)) return;
+    const removal = this.placeOf(shipped)
+      .then((place) => place?.remove(shipped.artifact))
+      // The server forgets it by itself, and the store is swept.
+      .catch(() => {})
+      .finally(() => this.removals.delete(removal));
+    this.removals.add(removal);
   }
 
-  /** Removes what crashes have left in the folder. The server forgets by itself. */
+  /** Waits until what is no longer needed has been removed. */
+  async dropped(): Promise<void> {
+    await Promise.all(this.removals);
+  }
+
+  /** Removes what crashes have left in the store. The server forgets by itself. */
   async sweep(): Promise<void> {
-    const { folder } = this;
-    if (folder === undefined) return;
-    // By the clock of the folder, which may be on another machine.
-    const probe = join(folder, nameOf('') + DRAFT);
-    await writeFile(probe, '', { mode: 0o600 });
-    const { mtimeMs: now } = await lstat(probe);
-    await rm(probe);
-    for await (const { name } of await opendir(folder)) {
-      if (!NAME.test(basename(name, DRAFT))) continue;
-      const path = join(folder, name);
-      const found = await lstat(path);
-      if (!found.isDirectory() && found.mtimeMs < now - KEPT_IN_FOLDER_MS) await rm(path, { force: true });
-    }
+    await this.store?.sweep();
+  }
+
+  private async placeOf({ isOnServer }: { readonly isOnServer?: true }): Promise<ArtifactServer | undefined> {
+    return isOnServer ? this.server() : this.store;
   }
 }
 
-/** Starts with the hash of the content. */
-function nameOf(content: string | Buffer): string {
-  return `${hashOf(content)}.${randomBytes(8).toString('hex')}`;
-}
-
-function hashOf(content: string | Buffer): string {
-  return createHash('sha256').update(content).digest('hex');
-}
-
-function tooLarge(bytes: number, limit: number, folder: string | undefined): VolleyError {
+function tooLarge(bytes: number, limit: number, store: ArtifactStore | undefined): VolleyError {
   const remedy =
-    folder === undefined
-      ? 'Set cluster.artifacts to a folder that coordinator and workers share'
+    store === undefined
+      ? 'Set cluster.artifacts to a folder that coordinator and workers share, or to a bucket'
       : 'Send less';
   return new VolleyError(
     'CLUSTER_VALUE_TOO_LARGE',

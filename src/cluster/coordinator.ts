@@ -20,6 +20,7 @@ import { checkedLimit, checkedOutage, ToolFailure } from '../engine/tool-failure
 import type { RunnerTask } from '../runners/runner.ts';
 import { Roots } from '../tools/builtin/roots.ts';
 import type { Tool } from '../tools/tool.ts';
+import { type ArtifactStore, openArtifactStore } from './artifact-store.ts';
 import { Artifacts, type Shipped } from './artifacts.ts';
 import { packInputs, sendableFiles, unpackOutputs } from './files.ts';
 import { type CoordinatorCommand, CoordinatorProtocol } from './protocol/coordinator-protocol.ts';
@@ -143,6 +144,7 @@ export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
     /** 0 until it coordinates. */
     public epoch: number,
     settings: ClusterSettings,
+    store: ArtifactStore | undefined,
     private readonly times: ProtocolTimes,
     private readonly options: ClusterCoordinatorOptions,
   ) {
@@ -150,7 +152,7 @@ export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
     this.share = settings.share;
     this.placement = new WorkerPlacement(options.placement);
     this.signer = new Signer(settings.key);
-    this.artifacts = new Artifacts(settings.artifacts, async () => registry.artifacts);
+    this.artifacts = new Artifacts(store, async () => registry.artifacts);
     this.isDeposed = this.isResting = options.owner !== undefined;
   }
 
@@ -164,13 +166,15 @@ export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
     const registry = await ClusterRegistry.connect(settings, times);
     try {
       for (const warning of await serverWarnings(registry.redis)) notify?.(warning);
+      const store = await openArtifactStore(settings);
       const own = `${hostname()}/${process.pid}/${randomBytes(6).toString('hex')}`;
       const id = owner === undefined ? own : `${own}/${owner}`;
       const epoch = owner === undefined ? await acquire(registry, id, times, notify) : 0;
       const subscriber = registry.duplicate();
       await subscriber.connect();
       await subscriber.subscribe(registry.inbox);
-      return new ClusterCoordinator(registry, subscriber, Queue, id, epoch, settings, times, options).start();
+      const parts = [registry, subscriber, Queue, id, epoch, settings, store, times, options] as const;
+      return new ClusterCoordinator(...parts).start();
     } catch (error) {
       registry.close();
       throw isRefusal(error) ? unsuitable(`it refuses a command: ${error.message}`) : error;
@@ -235,7 +239,7 @@ export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
       isStopped = true;
     });
     try {
-      const shipped = await this.artifacts.ship(JSON.stringify(input) ?? 'null');
+      const shipped = await this.artifacts.ship(JSON.stringify(input) ?? 'null', task);
       sent.push(shipped);
       const files = await this.filesFor(worker, call, task);
       sent.push(files?.inputs);
@@ -253,15 +257,15 @@ export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
           this.obey();
         });
       });
-      const written = outcome?.status === 'completed' ? outcome.files : undefined;
-      sent.push(written);
+      const { files: written, value } = outcome?.status === 'completed' ? outcome : {};
+      sent.push(written, value);
       if (files !== undefined && written !== undefined) {
-        const pack = await this.artifacts.receive(written);
+        const pack = await this.artifacts.receive(written, task);
         await unpackOutputs(this.rootsOf(call), files.outputs, pack, task.signal);
       }
-      return await this.valueOf(outcome, worker);
+      return await this.valueOf(outcome, worker, task);
     } finally {
-      for (const shipped of sent) await this.artifacts.drop(shipped);
+      for (const shipped of sent) this.artifacts.drop(shipped);
     }
   }
 
@@ -272,7 +276,7 @@ export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
     if (!usesFiles(tool) || (isShared && folder === undefined)) return undefined;
     const { inputs = {}, outputs = [] } = sendableFiles(tool, input) ?? {};
     const pack = await packInputs(this.rootsOf(call), inputs, task.signal);
-    return { inputs: await this.artifacts.ship(pack), outputs };
+    return { inputs: await this.artifacts.ship(pack, task), outputs };
   }
 
   private rootsOf({ folder }: RemoteCall): Roots {
@@ -334,6 +338,7 @@ export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
     this.isClosed = true;
     clearTimeout(this.timer);
     for (const [key] of this.pending) this.settle(key, undefined);
+    await Promise.race([this.artifacts.dropped(), sleep(GOODBYE_MS)]);
     const isConnected = this.registry.redis.status === 'ready';
     if (isConnected) await Promise.race([this.registry.release(this.id).catch(() => {}), sleep(GOODBYE_MS)]);
     await Promise.all(Array.from(this.queues.values(), (queue) => queue.close().catch(() => {})));
@@ -733,16 +738,18 @@ export class ClusterCoordinator implements RemoteRunner, WorkerDirectory {
     call.settle(outcome);
   }
 
-  private async valueOf(outcome: RemoteOutcome | undefined, worker: string): Promise<unknown> {
+  private async valueOf(
+    outcome: RemoteOutcome | undefined,
+    worker: string,
+    task: RunnerTask,
+  ): Promise<unknown> {
     if (outcome === undefined || outcome.status === 'lost') throw lost(nameOf(worker));
     if (outcome.status === 'cancelled') throw stopped();
     if (outcome.status === 'returned')
       throw new ToolFailure('The call was taken back before it began.', { reason: 'error', isLost: true });
     if (outcome.status === 'failed') throw failureOf(outcome);
     if (outcome.value === undefined) return undefined;
-    const text = await this.artifacts.receiveText(outcome.value);
-    await this.artifacts.drop(outcome.value);
-    return JSON.parse(text);
+    return JSON.parse(await this.artifacts.receiveText(outcome.value, task));
   }
 
   private scope(kind: MessageScope['kind'], session: string, key: string, expiresAt: number): MessageScope {

@@ -10,7 +10,7 @@ import { Roots } from '../tools/builtin/roots.ts';
 import { FolderWalk, MAX_DEPTH, pathMatcher } from '../tools/builtin/walk.ts';
 import { cacheProblem, filesProblem } from '../tools/cache-inputs.ts';
 import type { FileUse, FolderInput, Tool } from '../tools/tool.ts';
-import { MAX_ARTIFACT_BYTES } from './artifacts.ts';
+import { MAX_ARTIFACT_BYTES } from './artifact-store.ts';
 
 /**
  * The files of a call on their way to a worker that does not share the folder, and back. They travel as one pack: a

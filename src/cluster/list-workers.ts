@@ -1,7 +1,10 @@
+import { openArtifactStore } from './artifact-store.ts';
 import { checkedNote, DEFAULT_TIMES, PROTOCOL_VERSION, type WorkerNote } from './protocol/messages.ts';
 import { ClusterRegistry, type ClusterSettings, isRefusal, serverWarnings, unsuitable } from './registry.ts';
 import { contentOf, parseMessage, Signer } from './signature.ts';
 import { checkedOffer, nameOf, type WorkerOffer } from './work.ts';
+
+const MAX_STRANGERS = 100;
 
 /** A worker as people see it. */
 export interface ListedWorker
@@ -15,14 +18,23 @@ export interface ListedWorker
   readonly lastHeardMs: number;
 }
 
-/** Lists the workers whose announcements have the right signature, by name. */
-export async function listWorkers(settings: ClusterSettings): Promise<ListedWorker[]> {
+/** The workers whose announcements have the right signature, by name. */
+export interface WorkerList {
+  readonly workers: readonly ListedWorker[];
+  /** The names of those that have another key. Anybody who can write to the server may have made them up. */
+  readonly strangers: readonly string[];
+}
+
+export async function listWorkers(settings: ClusterSettings): Promise<WorkerList> {
   const registry = await ClusterRegistry.connect(settings);
   try {
     const signer = new Signer(settings.key);
     const found: ListedWorker[] = [];
+    const strangers: string[] = [];
     for (const { session, note, ageMs } of await registry.list()) {
       const message = signer.open(parseMessage(note), 'note', session, 0);
+      if (message === undefined && ageMs <= DEFAULT_TIMES.leaseMs && strangers.length < MAX_STRANGERS)
+        strangers.push(nameOf(session));
       const offer = signer.open(parseMessage(await registry.offer(session)), 'note', session, 0);
       if (message === undefined || offer === undefined) continue;
       const read = contentOf<WorkerNote & { protocol: number }>(message);
@@ -40,7 +52,8 @@ export async function listWorkers(settings: ClusterSettings): Promise<ListedWork
         lastHeardMs: ageMs,
       });
     }
-    return found.sort((a, b) => a.name.localeCompare(b.name) || a.lastHeardMs - b.lastHeardMs);
+    const workers = found.sort((a, b) => a.name.localeCompare(b.name) || a.lastHeardMs - b.lastHeardMs);
+    return { workers, strangers };
   } finally {
     registry.close();
   }
@@ -61,11 +74,12 @@ export async function drainWorker(settings: ClusterSettings, name: string): Prom
   }
 }
 
-/** Connects to the server and returns what is risky about it. Throws if it cannot be used. */
+/** Checks the server and the store of artifacts. Returns what is risky about the server. Throws if they cannot be used. */
 export async function checkCluster(settings: ClusterSettings): Promise<string[]> {
   const registry = await ClusterRegistry.connect(settings);
   try {
     await registry.tryOut();
+    await openArtifactStore(settings);
     return await serverWarnings(registry.redis);
   } catch (error) {
     throw isRefusal(error) ? unsuitable(`it refuses a command: ${error.message}`) : error;

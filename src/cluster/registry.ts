@@ -1,8 +1,9 @@
 import type { Redis } from 'ioredis';
 import { VolleyError } from '../core/errors.ts';
 import { reasonText } from '../core/words.ts';
-import type { ArtifactServer } from './artifacts.ts';
+import type { ArtifactServer } from './artifact-store.ts';
 import { type BeatReply, DEFAULT_TIMES, PROTOCOL_VERSION, type ProtocolTimes } from './protocol/messages.ts';
+import type { S3Credentials } from './s3-store.ts';
 
 /** Where a cluster is, and how its parts prove that they belong to it. */
 export interface ClusterSettings {
@@ -14,8 +15,10 @@ export interface ClusterSettings {
   readonly key: string;
   /** Which files this machine has. Calls of tools that use files run only where it is the same. */
   readonly share: string;
-  /** A folder that coordinator and workers share, for what is too large for the queue. */
+  /** A folder that coordinator and workers share, or a bucket as `s3://bucket/prefix`, for what is too large for the queue. */
   readonly artifacts: string | undefined;
+  /** Who may use that bucket. */
+  readonly credentials?: S3Credentials | undefined;
 }
 
 /** What the registry has about a session, unchecked. */
@@ -34,6 +37,8 @@ interface ClusterTurn {
 const NO_TURN: ClusterTurn = { owner: '', turn: 0 };
 const MAX_FENCED = 10_000;
 const CONNECT_MS = 5000;
+/** What nobody has fetched by then was left behind by a crash. */
+const KEPT_ON_SERVER_MS = 3_600_000;
 const MIN_VERSION = [6, 2];
 /** The share of a lease after which a connection without answers is replaced, so that the lease can still be renewed. */
 const SILENT_SHARE = 0.6;
@@ -162,9 +167,14 @@ export class ClusterRegistry {
     } catch (error) {
       redis.disconnect();
       if (error instanceof VolleyError) throw error;
+      const reason = reasonText(problem ?? error);
+      // What the server says about it is only for authors of clients.
+      const why = reason.startsWith('NOAUTH')
+        ? 'it needs a login, such as redis://user:password@host:6379.'
+        : reason;
       throw new VolleyError(
         'CLUSTER_UNREACHABLE',
-        `The Redis server of the cluster at ${placeOf(settings.url)} cannot be used: ${reasonText(problem ?? error)}`,
+        `The Redis server of the cluster at ${placeOf(settings.url)} cannot be used: ${why}`,
         { url: placeOf(settings.url) },
       );
     }
@@ -211,10 +221,10 @@ export class ClusterRegistry {
 
   /** Artifacts that are kept on the server. */
   readonly artifacts: ArtifactServer = {
-    put: async (name, bytes, keptMs) => {
-      await this.redis.set(this.key(`artifact:${name}`), bytes, 'PX', keptMs);
+    put: async (name, bytes) => {
+      await this.redis.set(this.key(`artifact:${name}`), bytes, 'PX', KEPT_ON_SERVER_MS);
     },
-    get: (name) => this.redis.getBuffer(this.key(`artifact:${name}`)),
+    get: async (name) => (await this.redis.getBuffer(this.key(`artifact:${name}`))) ?? undefined,
     remove: async (name) => {
       await this.redis.del(this.key(`artifact:${name}`));
     },

@@ -220,11 +220,14 @@ export class WorkerLink {
     try {
       const { session, reply } = await this.writeNote();
       this.serverNow = reply.serverNow;
-      const before = protocol.epoch;
+      const { epoch: before, isDraining: wasDraining } = protocol;
       protocol.tick(performance.now(), newSession(name));
       protocol.renewed(session, reply, sentAt, newSession(name));
       this.isRefused = false;
-      if (before !== protocol.epoch) void this.greet();
+      // The epoch of one that has left stays.
+      if (before !== protocol.epoch && reply.hasCoordinator) void this.greet();
+      if (!wasDraining && protocol.isDraining)
+        this.host.notify('It was asked to drain: it finishes its calls, and leaves.');
       this.obey();
       if (protocol.isGone) {
         await this.leave();

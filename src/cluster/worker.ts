@@ -22,6 +22,7 @@ import type { ProgressUpdate } from '../engine/updates.ts';
 import { scriptEntry } from '../runners/entry.ts';
 import { makeTemporaryFolder } from '../runners/process/confinement.ts';
 import { fromWireError, type WireError } from '../runners/wire-error.ts';
+import { type ArtifactStore, openArtifactStore } from './artifact-store.ts';
 import { Artifacts } from './artifacts.ts';
 import { packOutputs, unpackInputs } from './files.ts';
 import { DEFAULT_TIMES, type ProtocolTimes } from './protocol/messages.ts';
@@ -66,7 +67,7 @@ export interface ClusterWorkerOptions {
 
 interface RunningCall {
   readonly controller: AbortController;
-  /** When it began to wait for room: after its files have arrived. */
+  /** When it began to wait for room: after its arguments and files have arrived. */
   acceptedAt: number;
   /** 0 until there is room for it. */
   begunAt: number;
@@ -101,8 +102,9 @@ export class ClusterWorker {
   private constructor(
     private readonly thread: Thread,
     private readonly options: ClusterWorkerOptions,
+    store: ArtifactStore | undefined,
   ) {
-    this.artifacts = new Artifacts(options.settings.artifacts, async () => {
+    this.artifacts = new Artifacts(store, async () => {
       this.connected ??= ClusterRegistry.connect(options.settings);
       return (await this.connected).artifacts;
     });
@@ -118,10 +120,14 @@ export class ClusterWorker {
   /** Joins the cluster. */
   static async join(options: ClusterWorkerOptions): Promise<ClusterWorker> {
     const { settings, name, tools, times } = options;
+    const store = await openArtifactStore(settings).catch(async (error: unknown) => {
+      await tools.close({ cancel: true });
+      throw error;
+    });
     const offer = offerOf(options);
     const workerData: WorkerLinkOptions = { settings, name, offer, ...(times !== undefined && { times }) };
     const thread = new Thread(ENTRY.url, { workerData, execArgv: [...ENTRY.execArgv] });
-    const worker = new ClusterWorker(thread, options);
+    const worker = new ClusterWorker(thread, options, store);
     // The coordinator pauses for all workers.
     tools.engine.ignoreQuotas();
     try {
@@ -190,13 +196,16 @@ export class ClusterWorker {
   private async run({ key, assignment }: StartedCall): Promise<void> {
     const call: RunningCall = {
       controller: new AbortController(),
-      acceptedAt: performance.now(),
+      acceptedAt: Number.POSITIVE_INFINITY,
       begunAt: 0,
     };
     this.running.set(key, call);
     const outcome = await this.withFiles(call, assignment.files, (folder) =>
-      this.outcomeOf(key, assignment, call.controller.signal, folder),
-    ).catch(failed);
+      this.outcomeOf(key, assignment, call, folder),
+    ).catch((error: unknown): RemoteOutcome => {
+      if (!call.controller.signal.aborted) return failed(error);
+      return { status: call.begunAt === 0 ? 'returned' : 'cancelled' };
+    });
     this.running.delete(key);
     const durationMs = call.begunAt === 0 ? 0 : performance.now() - call.begunAt;
     const isFirst = this.finished.push({ key, outcome: { ...outcome, durationMs } }) === 1;
@@ -212,16 +221,14 @@ export class ClusterWorker {
     run: (folder: string | undefined) => Promise<RemoteOutcome>,
   ): Promise<RemoteOutcome> {
     if (files === undefined) return run(undefined);
-    const { signal } = call.controller;
+    const { controller } = call;
     const folder = await makeTemporaryFolder();
     try {
-      call.acceptedAt = Number.POSITIVE_INFINITY;
-      await unpackInputs(folder, await this.artifacts.receive(files.inputs), files.outputs);
-      call.acceptedAt = performance.now();
+      await unpackInputs(folder, await this.artifacts.receive(files.inputs, controller), files.outputs);
       const outcome = await run(folder);
       if (outcome.status !== 'completed' || files.outputs.length === 0) return outcome;
-      const outputs = await packOutputs(folder, files.outputs, signal);
-      return { ...outcome, files: await this.artifacts.ship(outputs) };
+      const outputs = await packOutputs(folder, files.outputs, controller.signal);
+      return { ...outcome, files: await this.artifacts.ship(outputs, controller) };
     } finally {
       await rm(folder, { recursive: true, force: true });
     }
@@ -272,13 +279,16 @@ export class ClusterWorker {
   private async outcomeOf(
     key: string,
     { toolName, input, needs, logs }: Assignment,
-    signal: AbortSignal,
+    running: RunningCall,
     folder: string | undefined,
   ): Promise<RemoteOutcome> {
+    const { controller } = running;
+    const arguments_ = JSON.parse(await this.artifacts.receiveText(input, controller));
+    running.acceptedAt = performance.now();
     const call = {
       id: 'call',
       name: toolName,
-      arguments: JSON.parse(await this.artifacts.receiveText(input)),
+      arguments: arguments_,
       resources: needs,
       // The coordinator limits and repeats attempts.
       timeoutMs: Number.POSITIVE_INFINITY,
@@ -291,7 +301,7 @@ export class ClusterWorker {
     };
     try {
       const [result] = await this.options.tools.executeParallel([call], {
-        signal,
+        signal: controller.signal,
         onGroup,
         ...(folder !== undefined && { folder }),
         ...(logs === true && {
@@ -299,19 +309,19 @@ export class ClusterWorker {
             this.send({ type: 'progress', key, progress: { progress: undefined, step: undefined, log } }),
         }),
       });
-      return await this.toOutcome(result!);
+      return await this.toOutcome(result!, controller);
     } finally {
       this.keys.delete(group);
     }
   }
 
-  private async toOutcome(result: CallResult): Promise<RemoteOutcome> {
+  private async toOutcome(result: CallResult, controller: AbortController): Promise<RemoteOutcome> {
     switch (result.status) {
       case 'completed': {
         const text = JSON.stringify(result.value);
         return {
           status: 'completed',
-          value: text === undefined ? undefined : await this.artifacts.ship(text),
+          value: text === undefined ? undefined : await this.artifacts.ship(text, controller),
         };
       }
       case 'failed': {
@@ -339,7 +349,7 @@ function failed(error: unknown): RemoteOutcome {
   return {
     status: 'failed',
     reason: 'error',
-    retryable: false,
+    retryable: code === 'CLUSTER_ARTIFACTS_UNREACHABLE',
     error: { name, message, ...(code !== undefined && { code }) },
   };
 }

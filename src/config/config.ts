@@ -4,6 +4,7 @@ import type { NamedResources } from '../core/resource-names.ts';
 import { RESOURCE_TABLE, type ResourceLimits } from '../core/resource-table.ts';
 import type { RunLimits } from '../runners/runner.ts';
 import type { ShellSettings } from '../tools/builtin/environment.ts';
+import { S3_SCHEME } from './s3-address.ts';
 import { DEFAULTS, type Settings } from './schema.ts';
 import type { WorkspaceTrust } from './trust.ts';
 
@@ -100,7 +101,7 @@ export interface CacheSettings extends CamelKeys<Settings['cache']> {}
 
 /** Workers on other machines. */
 export interface ClusterConfig extends Omit<Settings['cluster'], 'artifacts'> {
-  /** Absolute, as the repositories. */
+  /** An absolute path, as the repositories, or `s3://bucket/prefix`. */
   readonly artifacts: string | undefined;
 }
 
@@ -268,7 +269,9 @@ export function toConfig(
     cache: camelKeys(settings.cache),
     cluster: {
       ...cluster,
-      artifacts: cluster.artifacts === undefined ? undefined : resolve(folder, cluster.artifacts),
+      artifacts: cluster.artifacts?.startsWith(S3_SCHEME)
+        ? cluster.artifacts
+        : cluster.artifacts && resolve(folder, cluster.artifacts),
       repositories: cluster.repositories.map((path) => resolve(folder, path)),
     },
     server: {

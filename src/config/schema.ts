@@ -26,6 +26,7 @@ import {
   type ValueOf,
   wholeNumber,
 } from './kinds.ts';
+import { parseS3Address, S3_SCHEME } from './s3-address.ts';
 
 const engineSection = table('Planning, aging, stopping and retention.', {
   plan: choice(['auto', 'off'], {
@@ -492,6 +493,12 @@ const cacheSection = table(
   },
 );
 
+function artifactsProblem(place: string): string | undefined {
+  if (!place.startsWith(S3_SCHEME)) return undefined;
+  const address = parseS3Address(place);
+  return 'problem' in address ? address.problem : undefined;
+}
+
 const clusterSection = table(
   'Workers on other machines; see docs/cluster.md. The key that all of them share is in the environment variable `VOLLEY_CLUSTER_KEY`.',
   {
@@ -504,7 +511,8 @@ const clusterSection = table(
       default: 'volley',
     }),
     artifacts: optionalText(
-      'A folder that all machines share, for what is too large for the Redis server: arguments, results and files of more than 4 MB, up to 64 MB. Relative to the folder of `volley.toml`.',
+      'Where arguments, results and files of more than 64 KB are while they travel, so that they may have up to 64 MB: a folder that all machines share, relative to the folder of `volley.toml`, or a bucket, such as `s3://bucket/prefix?endpoint=https://host:9000&region=eu-central-1`. Its credentials come from `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`.',
+      { defaultText: 'none: the Redis server, up to 4 MB', rule: artifactsProblem },
     ),
     share: optionalText(
       'A name for the files of this folder. Calls of tools that use files run only on workers with the same name, so give it to machines that have the same files in the same place.',

@@ -554,7 +554,7 @@ const CLUSTER_ERRORS = {
   },
   CLUSTER_NOT_INSTALLED: {
     meaning: 'The packages that clusters need were not installed with Volley.',
-    remedy: 'Install them: `npm install bullmq ioredis`.',
+    remedy: 'Install them: `npm install bullmq ioredis`, and `aws4fetch` for artifacts in S3.',
   },
   CLUSTER_UNREACHABLE: {
     meaning: 'The Redis server of the cluster cannot be reached, or refuses the login.',
@@ -577,11 +577,20 @@ const CLUSTER_ERRORS = {
   },
   CLUSTER_VALUE_TOO_LARGE: {
     meaning: 'Arguments, a result or files are too large to be sent between machines.',
-    remedy: 'Set `cluster.artifacts` to a folder that all machines share, or send less.',
+    remedy: 'Set `cluster.artifacts` to a folder that all machines share or to a bucket, or send less.',
+  },
+  CLUSTER_ARTIFACTS_REFUSED: {
+    meaning:
+      'The folder or bucket of `cluster.artifacts` cannot be used: it is missing, the credentials are, or they do not allow it. `reason` is the code of the S3 server.',
+    remedy: 'Correct `cluster.artifacts`, or the permissions or credentials. `volley doctor` tests them.',
+  },
+  CLUSTER_ARTIFACTS_UNREACHABLE: {
+    meaning: 'The S3 server of `cluster.artifacts` does not answer, or is out of order.',
+    remedy: 'Check the endpoint and the network. Calls of idempotent tools can be retried.',
   },
   CLUSTER_ARTIFACT_MISSING: {
     meaning:
-      'A large argument, result or file is not where the other machine put it, or was changed there: in the folder `cluster.artifacts`, or on the Redis server.',
+      'A large argument, result or file is not where the other machine put it, or was changed there: in `cluster.artifacts`, or on the Redis server.',
     remedy: 'Check that the coordinator and all workers have the same `cluster.artifacts`.',
   },
   CLUSTER_FILES_REFUSED: {

@@ -126,7 +126,19 @@ describe('a cluster', () => {
     expect(big!.status === 'completed' && big!.value === large).toBe(true);
     expect(quiet).toMatchObject({ status: 'completed', value: undefined });
     expect(steps).toEqual([[0.5, 'half']]);
-    expect(readdirSync(join(cluster.folder, 'artifacts'))).toEqual([]);
+    await expect.poll(() => readdirSync(join(cluster.folder, 'artifacts'))).toEqual([]);
+  });
+
+  test('a worker does not take a coordinator that has left for a new one', async () => {
+    await cluster.coordinator([]);
+    await cluster.reset();
+    const notes: string[] = [];
+    await cluster.worker('a', [], { notify: (text) => notes.push(text) });
+    await expect.poll(async () => (await listWorkers(cluster.settings)).workers).toHaveLength(1);
+    const link = await cluster.coordinator([]);
+    await expect.poll(() => link.cluster.workers).toEqual(['a']);
+    await expect.poll(() => notes.length).toBeGreaterThan(0);
+    expect(notes).toEqual(['A coordinator has connected.']);
   });
 
   test('stops a cancelled call on the other machine', async () => {
@@ -366,7 +378,10 @@ test('a worker that says what makes no sense harms nobody but itself', async () 
     await redis.hset('test:notes', 'mad.1', JSON.stringify(signer.sign(mad, content)));
     await redis.hset('test:offers', 'mad.1', JSON.stringify(signer.sign(mad, content)));
     await redis.hset('test:heard', 'mad.1', String(Date.now()));
-    expect(await listWorkers(cluster.settings)).toMatchObject([{ name: 'a', state: 'ready' }]);
+    expect(await listWorkers(cluster.settings)).toMatchObject({
+      workers: [{ name: 'a', state: 'ready' }],
+      strangers: [],
+    });
   }
   await expect.poll(() => notes.filter((text) => text.includes('mad')).length).toBeGreaterThan(0);
   expect(link.workers).toEqual(['a']);

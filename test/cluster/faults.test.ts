@@ -286,7 +286,8 @@ describe.concurrent('a worker', () => {
     await other.close();
     // It looks alive until its lease ends.
     await replace({ protocol: 99, isGone: false, held: undefined });
-    expect(await listWorkers(cluster.settings)).toMatchObject([{ name: 'other', state: 'incompatible' }]);
+    const { workers } = await listWorkers(cluster.settings);
+    expect(workers).toMatchObject([{ name: 'other', state: 'incompatible' }]);
     const notes: string[] = [];
     const { cluster: link, calls } = await cluster.coordinator([tool], {
       times: { ...SHORT, leaseMs: 6000 },

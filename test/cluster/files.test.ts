@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
@@ -6,26 +5,24 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
-  renameSync,
   rmSync,
   statSync,
   symlinkSync,
-  truncateSync,
-  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { Artifacts, MAX_ARTIFACT_BYTES } from '../../src/cluster/artifacts.ts';
 import { packInputs, packOutputs, unpackInputs, unpackOutputs } from '../../src/cluster/files.ts';
+import { checkCluster } from '../../src/cluster/list-workers.ts';
 import { defaultConfig, type VolleyConfig } from '../../src/config/config.ts';
 import type { ParallelToolCoordinator } from '../../src/coordinator/coordinator.ts';
 import { builtinTools } from '../../src/tools/builtin/index.ts';
 import { Roots } from '../../src/tools/builtin/roots.ts';
 import { defineTool } from '../../src/tools/define-tool.ts';
 import { OwnCluster } from './support/cluster.ts';
+import { CREDENTIALS, OwnS3 } from './support/s3.ts';
 
 const folders: string[] = [];
 
@@ -60,44 +57,6 @@ const shout = defineTool({
     return { cwd: process.cwd(), listed, sizes };
   },
 });
-
-test('an artifact that somebody has replaced by a pipe, a link or something large is missing, and blocks nobody', async () => {
-  const folder = newFolder();
-  const artifacts = new Artifacts(folder, () => Promise.reject(new Error('There is no server.')));
-  const swap = async (change: (path: string) => void) => {
-    const shipped = (await artifacts.ship('x'.repeat(100_000))) as { artifact: string };
-    const path = join(folder, shipped.artifact);
-    rmSync(path);
-    change(path);
-    return artifacts.receive(shipped);
-  };
-  const large = newFolder();
-  truncateSync(openedFile(join(large, 'large')), MAX_ARTIFACT_BYTES + 1);
-  for (const change of [
-    (path: string) => execFileSync('mkfifo', [path]),
-    (path: string) => symlinkSync('/dev/zero', path),
-    (path: string) => renameSync(join(large, 'large'), path),
-  ])
-    await expect(swap(change)).rejects.toMatchObject({ code: 'CLUSTER_ARTIFACT_MISSING' });
-});
-
-test('artifacts that a crash has left in the folder are removed after a day, and nothing else', async () => {
-  const folder = newFolder();
-  const artifacts = new Artifacts(folder, () => Promise.reject(new Error('There is no server.')));
-  const ship = async () => ((await artifacts.ship('x'.repeat(100_000))) as { artifact: string }).artifact;
-  const [fresh, old, draft, others] = [await ship(), await ship(), `${await ship()}.tmp`, 'report.txt'];
-  renameSync(join(folder, draft.slice(0, -4)), join(folder, draft));
-  writeFileSync(join(folder, others), 'not ours');
-  const aDayAgo = Date.now() / 1000 - 25 * 3600;
-  for (const name of [old, draft, others]) utimesSync(join(folder, name), aDayAgo, aDayAgo);
-  await artifacts.sweep();
-  expect(readdirSync(folder).sort()).toEqual([fresh, others].sort());
-});
-
-function openedFile(path: string): string {
-  writeFileSync(path, '');
-  return path;
-}
 
 describe('a worker that does not share the folder', () => {
   /** The folders of the coordinator and of the worker. */
@@ -143,7 +102,7 @@ describe('a worker that does not share the folder', () => {
     expect(readdirSync(far)).toEqual([]);
     const { cwd } = (result as unknown as { value: { cwd: string } }).value;
     expect([cwd.startsWith(far), existsSync(cwd)]).toEqual([false, false]);
-    expect(await keysOnServer()).toEqual([]);
+    await expect.poll(keysOnServer).toEqual([]);
   });
 
   test('runs a command with the inputs and outputs that it declares, folders and programs included', async () => {
@@ -187,7 +146,7 @@ describe('a worker that does not share the folder', () => {
     const run = (from: string) => calls.executeSingle({ name: 'shout', arguments: { from, to: 'b.txt' } });
     expect(await run('large.txt')).toMatchObject({ error: { code: 'CLUSTER_VALUE_TOO_LARGE' } });
     expect(await run('link.txt')).toMatchObject({ error: { code: 'PATH_NOT_ALLOWED' } });
-    expect(await keysOnServer()).toEqual([]);
+    await expect.poll(keysOnServer).toEqual([]);
   });
 
   test('returns nothing from outside its private folder', async () => {
@@ -288,5 +247,54 @@ describe('a pack of files', () => {
     expect(statSync(join(to, 'd')).mode & 0o077).toBe(0);
     expect(readdirSync(to).sort()).toEqual(['d', 'out']);
     await expect(packOutputs(to, ['../x'], signal)).rejects.toMatchObject({ code: 'CLUSTER_FILES_REFUSED' });
+  });
+});
+
+describe('a bucket of cluster.artifacts', () => {
+  const [folder, far] = [newFolder(), newFolder()];
+  let cluster: OwnCluster;
+  let s3: OwnS3;
+  beforeAll(async () => {
+    cluster = await OwnCluster.start();
+    s3 = await OwnS3.start();
+  });
+  afterAll(async () => {
+    await cluster.stop();
+    await s3.stop();
+  });
+
+  test('carries arguments, results and files of more than 4 MB, and is empty afterwards', async () => {
+    const echo = defineTool({ name: 'echo', run: ({ text }: { text: string }) => text });
+    const settings = { ...cluster.settings, artifacts: s3.place('volley'), credentials: CREDENTIALS };
+    const tools = [echo, builtinTools()];
+    const config = withShell(far);
+    await cluster.worker('far', tools, { config, settings: { ...settings, share: 'other files' } });
+    const { calls } = await cluster.coordinator(tools, {}, { settings, config: withShell(folder) });
+    const text = 'x'.repeat(5 * 2 ** 20);
+    writeFileSync(join(folder, 'in.txt'), text);
+    const [echoed, copied] = await calls.executeParallel([
+      { id: 'echo', name: 'echo', arguments: { text } },
+      {
+        id: 'copy',
+        name: 'shell',
+        arguments: { command: 'cp in.txt out.txt', inputs: ['in.txt'], outputs: ['out.txt'] },
+      },
+    ]);
+    expect(echoed!.status === 'completed' && echoed!.value === text).toBe(true);
+    expect(copied).toMatchObject({ status: 'completed' });
+    expect(readFileSync(join(folder, 'out.txt'), 'utf8') === text).toBe(true);
+    // Two puts and a get each for input and output, and what checks and cleans up.
+    expect(s3.requests).toBeGreaterThanOrEqual(8);
+    await expect.poll(() => s3.keys('volley')).toEqual([]);
+    await cluster.reset();
+  });
+
+  test('is tried out by coordinator, worker and doctor when they connect', async () => {
+    const credentials = { ...CREDENTIALS, secretAccessKey: 'wrong' };
+    const settings = { ...cluster.settings, artifacts: s3.place('volley'), credentials };
+    const refusal = { code: 'CLUSTER_ARTIFACTS_REFUSED', details: { reason: 'SignatureDoesNotMatch' } };
+    await expect(cluster.worker('a', [], { settings })).rejects.toMatchObject(refusal);
+    await expect(cluster.coordinator([], {}, { settings })).rejects.toMatchObject(refusal);
+    await expect(checkCluster(settings)).rejects.toMatchObject(refusal);
   });
 });

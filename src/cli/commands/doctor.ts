@@ -75,12 +75,13 @@ export const doctorCommand = defineCommand<CommonOptions>({
     }
     if (cluster !== undefined) {
       const { problem, warnings, workers } = cluster;
+      const hasArtifacts = loaded.config?.cluster.artifacts !== undefined;
       if (problem !== undefined) line(red('✗'), 'cluster', problem);
       else
         line(
           green('✓'),
           'cluster',
-          `the Redis server is usable; ${workers.length === 0 ? 'there are no workers' : countText(workers.length, 'worker')}`,
+          `the Redis server ${hasArtifacts ? 'and cluster.artifacts are' : 'is'} usable; ${workers.length === 0 ? 'there are no workers' : countText(workers.length, 'worker')}`,
         );
       for (const warning of warnings) line(yellow('–'), 'cluster', warning);
     }
@@ -133,11 +134,13 @@ async function clusterState(
 }> {
   const { checkCluster, listWorkers } = await import('../../cluster/list-workers.ts');
   const { clusterSettings } = await import('../session/cluster.ts');
+  const { strangersText } = await import('./workers.ts');
   try {
     const settings = clusterSettings(config, undefined, io);
     const warnings = await checkCluster(settings);
-    const workers = (await listWorkers(settings)).map(({ name }) => name);
-    return { problem: undefined, warnings, workers };
+    const { workers, strangers } = await listWorkers(settings);
+    if (strangers.length > 0) warnings.push(printableLine(strangersText(strangers)));
+    return { problem: undefined, warnings, workers: workers.map(({ name }) => name) };
   } catch (error) {
     return { problem: reasonText(error), warnings: [], workers: [] };
   }

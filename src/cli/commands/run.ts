@@ -16,7 +16,7 @@ import { defineCommand } from '../program/command.ts';
 import { FILE_BATCH_OPTION, type SourceOptions, sourceOf, sourceOptions } from '../program/options.ts';
 import { checkLarge } from '../session/add-large.ts';
 import { printAnswer } from '../session/ask.ts';
-import { withCluster } from '../session/cluster.ts';
+import { expectWorkers, withCluster } from '../session/cluster.ts';
 import { type Session, withOwnStore, withSession } from '../session/session.ts';
 import {
   checkFileSettings,
@@ -69,6 +69,7 @@ export const runBatchCommand = defineCommand<RunOptions>({
     checkStart(batch, start, io);
     const open = options.dryRun ? withSession : withOwnStore;
     return open(options, io, async (session) => {
+      await expectWorkers(session, options.on);
       const tasks = await newTasks(session.store, batch, found.tasks);
       if (tasks.length < found.tasks.length)
         await noteChanged(session, { batch, config: options.config }, found.tasks, io);
@@ -125,6 +126,7 @@ async function runLarge(file: LargeTaskFile, options: RunOptions, io: Io): Promi
   checkStart(batch, start, io);
   const open = options.dryRun ? withSession : withOwnStore;
   return open(options, io, async (session) => {
+    await expectWorkers(session, options.on);
     const scope = { batch, config: options.config };
     let hasNote = false;
     const checked = await checkLarge(session, batch, file, async (tasks) => {

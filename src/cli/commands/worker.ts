@@ -10,7 +10,7 @@ import { show } from '../../core/numbers.ts';
 import { listText } from '../../core/words.ts';
 import type { AgentHost } from '../../tasks/run/agent-host.ts';
 import { EXIT, type ExitStatus, type Io } from '../output/io.ts';
-import { writeNote } from '../output/messages.ts';
+import { noteTrust, writeNote } from '../output/messages.ts';
 import { type CommonOptions, defineCommand } from '../program/command.ts';
 import { numberOption } from '../program/options.ts';
 import { onStopSignals } from '../program/stop-signals.ts';
@@ -67,6 +67,7 @@ async function work(options: WorkerOptions, io: Io): Promise<ExitStatus> {
     throw new VolleyError('INVALID_VALUE', '--agents must be a whole number, and 0 runs none.');
   const { config } = await loadConfig({ cwd: io.cwd, env: io.env, ...(file !== undefined && { file }) });
   const settings = clusterSettings(config, join, io);
+  await noteTrust(config, options, io);
   const name = checkedName(
     options.name ??
       `${hostname()
@@ -96,8 +97,12 @@ async function work(options: WorkerOptions, io: Io): Promise<ExitStatus> {
   else io.stdout.write(`Worker ${name} has joined. Press Ctrl-C to finish its calls and leave.\n`);
   io.outliveReader();
   const ignoreSignals = onStopSignals((request) => {
-    if (request === 'gracefully') void worker.drain();
-    else void worker.close();
+    if (request === 'now') {
+      void worker.close();
+      return;
+    }
+    if (!json) io.stdout.write('Finishing its calls, then leaving. Press Ctrl-C again to leave at once.\n');
+    void worker.drain();
   });
   await worker.gone;
   ignoreSignals();
@@ -130,7 +135,7 @@ async function drain(name: string | undefined, options: WorkerOptions, io: Io): 
   const { config } = await loadConfig({ cwd: io.cwd, env: io.env, ...(file !== undefined && { file }) });
   const settings = clusterSettings(config, join, io);
   const { listWorkers, drainWorker } = await import('../../cluster/list-workers.ts');
-  const names = (await listWorkers(settings)).map((worker) => worker.name);
+  const names = (await listWorkers(settings)).workers.map((worker) => worker.name);
   if (!names.includes(name)) {
     const close = nearest(name, names);
     throw new VolleyError(

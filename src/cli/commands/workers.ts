@@ -1,8 +1,10 @@
 import { loadConfig } from '../../config/load.ts';
 import type { OfferedAgents } from '../../coordinator/remote-runner.ts';
 import { isReservedLabel, labeledTool } from '../../core/labels.ts';
-import { countText, spanText } from '../../core/words.ts';
+import { printableLine } from '../../core/printable-text.ts';
+import { countText, listText, spanText } from '../../core/words.ts';
 import { EXIT } from '../output/io.ts';
+import { writeNote } from '../output/messages.ts';
 import { type CommonOptions, defineCommand } from '../program/command.ts';
 import { clusterSettings } from '../session/cluster.ts';
 import { JOIN_OPTION } from './worker.ts';
@@ -17,7 +19,8 @@ export const workersCommand = defineCommand<WorkersOptions>({
   run: async (_, { config: file, join, json = false }, io) => {
     const { config } = await loadConfig({ cwd: io.cwd, env: io.env, ...(file !== undefined && { file }) });
     const { listWorkers } = await import('../../cluster/list-workers.ts');
-    const workers = await listWorkers(clusterSettings(config, join, io));
+    const { workers, strangers } = await listWorkers(clusterSettings(config, join, io));
+    if (strangers.length > 0) writeNote(printableLine(strangersText(strangers)), io);
     if (json) {
       io.stdout.writeJson({
         ok: true,
@@ -46,6 +49,11 @@ export const workersCommand = defineCommand<WorkersOptions>({
     return EXIT.ok;
   },
 });
+
+/** Why workers are missing that somebody has started. */
+export function strangersText(names: readonly string[]): string {
+  return `Ignored, because their VOLLEY_CLUSTER_KEY differs: ${listText(names.slice(0, 10), names.length)}.`;
+}
 
 /** `agents claude, codex in shop` */
 function agentsText({ names, repositories }: OfferedAgents): string {

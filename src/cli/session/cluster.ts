@@ -3,7 +3,9 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { ClusterCoordinator } from '../../cluster/coordinator.ts';
 import type { ClusterSettings } from '../../cluster/registry.ts';
+import type { S3Credentials } from '../../cluster/s3-store.ts';
 import type { VolleyConfig } from '../../config/config.ts';
+import { notTrusted } from '../../config/trust.ts';
 import { CLUSTER_KEY_VARIABLE } from '../../config/user-folder.ts';
 import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
 import { VolleyError } from '../../core/errors.ts';
@@ -18,11 +20,14 @@ const FIRST_WORKER_MS = 3000;
 
 /** Where the cluster is. Throws if a setting is missing. */
 export function clusterSettings(
-  { cluster, folder }: Pick<VolleyConfig, 'cluster' | 'folder'>,
+  { cluster, folder, trust }: Pick<VolleyConfig, 'cluster' | 'folder' | 'trust'>,
   given: string | undefined,
   { env }: Pick<Io, 'env'>,
 ): ClusterSettings {
   const url = given ?? cluster.url;
+  const waiting = trust.waiting.filter((setting) => setting.startsWith('cluster.'));
+  if (url === undefined && waiting.includes('cluster.url'))
+    throw notTrusted('To use the workers:', trust, waiting);
   if (url === undefined)
     throw new VolleyError(
       'INVALID_VALUE',
@@ -41,7 +46,16 @@ export function clusterSettings(
       `Set ${CLUSTER_KEY_VARIABLE} to a secret of at least ${MIN_KEY_LENGTH} characters, the same on all machines of the cluster. "openssl rand -hex 32" makes a good one.`,
     );
   const share = cluster.share ?? shareId(folder);
-  return { url, prefix: cluster.prefix, key, artifacts: cluster.artifacts, share };
+  const { prefix, artifacts } = cluster;
+  return { url, prefix, key, share, artifacts, credentials: s3Credentials(env) };
+}
+
+/** Those that all tools for S3 use, under the same names. */
+function s3Credentials(env: Io['env']): S3Credentials | undefined {
+  const [accessKeyId, secretAccessKey] = [env['AWS_ACCESS_KEY_ID'], env['AWS_SECRET_ACCESS_KEY']];
+  if (!accessKeyId || !secretAccessKey) return undefined;
+  const sessionToken = env['AWS_SESSION_TOKEN'] || undefined;
+  return { accessKeyId, secretAccessKey, sessionToken, region: env['AWS_REGION'] || undefined };
 }
 
 /** A random id in the folder itself: who finds the same one sees the same files. */
@@ -91,6 +105,19 @@ export async function joinCluster(
   const cluster = await openCluster(config, undefined, io, notify, owner);
   cluster.attach(tools);
   return cluster;
+}
+
+/**
+ * Lets new tasks be checked for the workers of a cluster, if the command line or the configuration names one: they may
+ * have more than this machine. Call it before tasks are added, and run them with `withCluster`.
+ */
+export async function expectWorkers(
+  { config, coordinator }: Pick<Session, 'config' | 'coordinator'>,
+  url: string | undefined,
+): Promise<void> {
+  if ((url ?? config.cluster.url) === undefined) return;
+  const { WorkerPlacement } = await import('../../core/placement.ts');
+  (await coordinator()).engine.usePlacement(new WorkerPlacement());
 }
 
 /**

@@ -1,6 +1,8 @@
 import type { BatchAnswer } from '../../batch/answer.ts';
+import type { WaitingTask } from '../../batch/run/holder-requests.ts';
 import type { RunningTask } from '../../batch/run/monitor.ts';
 import { pauseFacts } from '../../batch/status.ts';
+import type { BatchView } from '../../batch/view.ts';
 import { createDisplay } from '../display/create-display.ts';
 import { type DisplayedBatch, taskLabel } from '../display/view.ts';
 import type { Io } from '../output/io.ts';
@@ -46,6 +48,35 @@ const NOTES: Readonly<Record<StopRequest, string>> = {
   now: 'Cancelling running tasks. Those that are safe to repeat run again on the next start; the others need a retry.',
 };
 
+/** How often to find out why nothing runs. */
+const LOOK_MS = 2000;
+
+/**
+ * Why nothing runs, such as that no worker has what a task needs. Only what stays the same is said: a wait that ends by
+ * itself has another text at the next look, because its time is in it.
+ */
+class Standstill {
+  note: string | undefined;
+  private last: string | undefined;
+  private nextLookAt = 0;
+
+  constructor(private readonly waiting: () => Promise<readonly WaitingTask[]>) {}
+
+  async look({ running, counts }: Pick<BatchView, 'running' | 'counts'>): Promise<void> {
+    if (running.length > 0 || counts.open === 0) {
+      this.note = undefined;
+      this.last = undefined;
+      return;
+    }
+    if (performance.now() < this.nextLookAt) return;
+    this.nextLookAt = performance.now() + LOOK_MS;
+    const [first] = await this.waiting();
+    const found = first && `Nothing is running. ${first.id}: ${first.text}.`;
+    this.note = found === this.last ? found : undefined;
+    this.last = found;
+  }
+}
+
 /** Runs a batch in the foreground until it ends or a signal stops it. */
 export async function runInForeground(
   session: Session,
@@ -55,7 +86,11 @@ export async function runInForeground(
   const { executor, handle } = session;
   let asked: StopRequest | undefined;
   let isStopping = false;
-  const note = () => (isStopping && asked !== undefined ? NOTES[asked] : undefined);
+  const standstill = new Standstill(async () => {
+    const { data } = await handle({ action: 'status', batch });
+    return (data['waiting'] as readonly WaitingTask[] | undefined) ?? [];
+  });
+  const note = () => (isStopping && asked !== undefined ? NOTES[asked] : standstill.note);
   const shown = <T extends LabeledTask>(task: T): T => ({ ...task, ...labelOf(task) });
   const failedItems = new Map<string, number>();
   const counted = <T extends RunningTask>(task: T): T => {
@@ -76,6 +111,7 @@ export async function runInForeground(
   const refresh = async () => {
     // The run itself reports problems of the store.
     latest = (await executor.view(batch).catch(() => undefined)) ?? latest;
+    await standstill.look(latest!).catch(() => undefined);
     display?.changed();
   };
   const stop = (request: StopRequest) => {

@@ -27,7 +27,7 @@ export async function workersToPlanFor(
   if (on === undefined) return undefined;
   const settings = clusterSettings(config, on, io);
   const { listWorkers } = await import('../../cluster/list-workers.ts');
-  const found = (await listWorkers(settings)).filter(({ state }) => state === 'ready');
+  const found = (await listWorkers(settings)).workers.filter(({ state }) => state === 'ready');
   if (found.length === 0)
     throw new VolleyError('INVALID_VALUE', 'The cluster has no workers. Start one, or use --workers.');
   const byName = new Map(found.map(({ name, capacity, labels }) => [name, { id: name, capacity, labels }]));

@@ -32,10 +32,11 @@ export async function say(
   input: string | Uint8Array = '',
   columns?: number,
   env: Readonly<Record<string, string>> = {},
+  stderr = new PassThrough(),
 ): Promise<Said> {
   await trustFolder(folder);
   const terminal = columns === undefined ? {} : { isTTY: true, columns };
-  const streams = { stdout: Object.assign(new PassThrough(), terminal), stderr: new PassThrough() };
+  const streams = { stdout: Object.assign(new PassThrough(), terminal), stderr };
   const io = {
     stdout: outputTo(streams.stdout),
     stderr: outputTo(streams.stderr),
@@ -46,8 +47,7 @@ export async function say(
     outliveReader: () => undefined,
   } as unknown as Io;
   const status = await runProgram(argv, COMMANDS, '1.2.3', io);
-  const [stdout, stderr] = [textOf(streams.stdout), textOf(streams.stderr)];
-  return { status, stdout, stderr };
+  return { status, stdout: textOf(streams.stdout), stderr: textOf(stderr) };
 }
 
 /** An output of a command that a test reads. */
