@@ -138,6 +138,7 @@ function chunks(): { name: string; test: (id: string) => boolean; minShareCount?
   const run = loadedBy(RUN);
   const server = loadedBy(['server/index']);
   const features = loadedBy(['tasks/run/feature-run']);
+  const builtin = loadedBy(['tools/builtin/all']);
   const fromLibrary = loadedBy(
     ENTRIES.filter((entry) => entry !== COMMAND_LINE && entry !== 'server/index'),
     [IMPORT, DYNAMIC_IMPORT],
@@ -162,6 +163,8 @@ function chunks(): { name: string; test: (id: string) => boolean; minShareCount?
     of('tools', (id) => library.has(id) && run.has(id)),
     of('library', (id) => library.has(id)),
     of('run', (id) => run.has(id) && fromLibrary.has(id)),
+    // Apart from the rest of the server, which loads packages.
+    of('builtin', (id) => server.has(id) && builtin.has(id)),
     of('shared', (id) => server.has(id) && fromLibrary.has(id)),
     of('holder', (id) => server.has(id) && (status.has(id) || run.has(id))),
     of('features', (id) => server.has(id) && features.has(id)),

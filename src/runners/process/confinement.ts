@@ -133,7 +133,7 @@ export class Confinement {
           temporaryBytes: (limits.memoryMb ?? DEFAULT_TEMPORARY_MB) * 2 ** 20,
           statusDescriptor: request.channel === 'sandbox' ? CHANNEL : undefined,
         };
-        shared = this.shared.find(bubblewrap, visible);
+        shared = await this.shared.find(bubblewrap, visible);
         if (shared === undefined)
           argv = [...sandboxArguments(bubblewrap, visible), ...argv] as unknown as typeof argv;
       }

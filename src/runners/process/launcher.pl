@@ -36,12 +36,14 @@ sub READ_SIZE()   { 1 << 16 }
 sub LINGER()      { 0.5 }        # seconds for what remains of a group after its leader
 sub TICK()        { 0.005 }      # seconds between looks at such remains
 sub HOLD()        { 0.002 }      # seconds for which the news of a start may wait for company
-sub NOT_STARTED() { 127 }        # exit status of a child whose reason is in the pipe for failures
+sub NOT_STARTED() { 127 }        # exit status of a child whose reason is in the pipe for notes
+sub UNUSED()      { "\1" }       # note of a child that leaves its network as it was made
 sub SIGKILL()     { 9 }
 sub WNOHANG()     { 1 }
 sub RUSAGE_SIZE() { 144 }
 sub F_GETFL()     { 3 }
 sub F_SETFL()     { 4 }
+sub AT_FDCWD()    { -100 }
 sub O_PATH()      { 010000000 }
 sub O_CLOEXEC()   { 02000000 }
 
@@ -74,12 +76,12 @@ my %CALLS = (
     x86_64 => {
         prlimit => 302, prctl => 157, dup3 => 292, clock => 228, sigprocmask => 14, signalfd => 289, close => 3,
         close_range => 436, setns => 308, unshare => 272, mount => 165, capset => 126, exit_group => 231,
-        pipe2 => 293, read => 0, wait4 => 61,
+        pipe2 => 293, read => 0, wait4 => 61, openat => 257,
     },
     aarch64 => {
         prlimit => 261, prctl => 167, dup3 => 24, clock => 113, sigprocmask => 135, signalfd => 74, close => 57,
         close_range => 436, setns => 268, unshare => 97, mount => 40, capset => 91, exit_group => 94,
-        pipe2 => 59, read => 63, wait4 => 260,
+        pipe2 => 59, read => 63, wait4 => 260, openat => 56,
     },
 );
 my %RESOURCES = (cpu => 0, file => 1, data => 2, core => 4, processes => 6, open => 7);
@@ -109,7 +111,7 @@ my $read = "\0" x READ_SIZE;    # what the kernel reads into
 my $is_urgent = 0; # whether something in $out shall leave at once
 my $waited_cpu = 0;
 my $environment;
-my %failures;     # by process id: why a program did not start
+my %notes;        # by process id: why a program did not start, or UNUSED
 my $has_strays = 0;    # whether there may be processes that nobody launched
 my $own_pid = $$;
 my $own_open;          # the limits for open files that this process had, as the kernel takes them
@@ -123,8 +125,8 @@ my $leader;            # in a child: its process id as the other side knows it
 close_inherited();
 open my $null, '+<', '/dev/null' or die "/dev/null: $!";
 die "descriptor 3 is taken\n" if fileno $null != 3;
-pipe my $failure_reader, my $failure_writer or die "pipe: $!";
-set_nonblocking($_) for \*STDIN, \*STDOUT, $failure_reader;
+pipe my $note_reader, my $note_writer or die "pipe: $!";
+set_nonblocking($_) for \*STDIN, \*STDOUT, $note_reader;
 my $child_signals = set_up_system();
 vec($control, $_, 1) = 1 for 0, $child_signals ? fileno $child_signals : ();
 $reading = $control;
@@ -220,6 +222,12 @@ sub launch {
     %limit_plans = () if keys %limit_plans > 100;
     my $plan = $calls ? ($limit_plans{$limits} //= plan_limits($limits)) : [];
 
+    my ($kept, $network) = $sandboxes{$sandbox};
+    if ($kept && $kept->{networks}) {
+        $network = pop @{ $kept->{networks} } || make_network($kept);
+        return refuse($id, "sandbox: $network") if !ref $network;
+    }
+
     my @outputs = ('O', 'R', $flags =~ /c/ ? 'C' : ());
     my (@readers, @writers, $input_reader, $input_writer);
     for my $index (0 .. $#outputs) {
@@ -240,7 +248,7 @@ sub launch {
         close_descriptor($_) for @readers, @writers;
         return refuse($id, "no process could be made: $problem");
     }
-    run_child($cwd, $sandbox, $plan, \@cgroups, \@argv, fileno($input_reader || $null), @writers) if !$pid;
+    run_child($cwd, $sandbox, $network, $plan, \@cgroups, \@argv, fileno($input_reader || $null), @writers) if !$pid;
     close_descriptor($_) for @writers;
 
     # Also done by the child: whoever comes first makes the group before it is needed.
@@ -251,6 +259,7 @@ sub launch {
         vec($reading, $readers[$index], 1) = 1;
     }
     if ($input_writer) { @$job{qw(input pending)} = ($input_writer, '') }
+    if ($network) { @$job{qw(sandbox network)} = ($kept, $network) }
     $jobs{$id} = $job_of{$pid} = $job;
     send_frame($id, 'S', pack 'V', $pid);
     # Its input is sent only then.
@@ -262,16 +271,16 @@ sub refuse {
     send_frame($id, 'X', pack('VV', 0, 0) . $reason);
 }
 
-# Becomes the program. Whatever fails on the way is told through the pipe for failures.
+# Becomes the program. Whatever fails on the way is told through the pipe for notes.
 sub run_child {
-    my ($cwd, $sandbox, $plan, $cgroups, $argv, @streams) = @_;
+    my ($cwd, $sandbox, $network, $plan, $cgroups, $argv, @streams) = @_;
     $leader = $$;
     setpgrp 0, 0;
     for my $file (@$cgroups) {
         open my $cgroup, '>', $file or fail_child("the cgroup $file cannot be entered: $!");
         defined syswrite $cgroup, $$ or fail_child("the cgroup $file cannot be entered: $!");
     }
-    enter_sandbox($sandboxes{$sandbox}) if length $sandbox;
+    enter_sandbox($sandboxes{$sandbox}, $network) if length $sandbox;
     chdir $cwd or fail_child(length $sandbox ? "sandbox: $cwd: $!" : "the folder $cwd cannot be entered: $!");
     # Written out, because every sub has variables in other pages of memory.
     if ($calls) {
@@ -311,8 +320,14 @@ sub die_with_helper {
 
 sub fail_child {
     my ($reason) = @_;
-    syswrite $failure_writer, pack 'Vv/a*', $leader, substr $reason, 0, 1000;
+    send_note($reason);
     end_now(NOT_STARTED);
+}
+
+# Tells this helper something about the launch that it cannot see.
+sub send_note {
+    my ($text) = @_;
+    syswrite $note_writer, pack 'Vv/a*', $leader, substr $text, 0, 1000;
 }
 
 # Without the work that perl does at its end.
@@ -326,12 +341,15 @@ sub end_now {
 #
 # bubblewrap makes the folders of a sandbox once. The mount namespace is kept here, by its descriptor, for all calls with
 # the same folders. Each call gets namespaces of its own for processes, mounts, network, IPC, host name and users, a fresh
-# /proc, /tmp, /dev/shm and /dev/pts, and no capabilities, as if bubblewrap had been started for it.
+# /proc, /tmp, /dev/shm and /dev/pts, and no capabilities, as if bubblewrap had been started for it. To make a network
+# takes as long as all other namespaces together and more, so one in which nothing was ever sent goes to a later call.
 
 # Keeps the mount namespace of a process, and the user namespace that owns it.
 sub open_sandbox {
     my ($pid, $tmp_size, $shm_size, $flags, @kept) = unpack '(V/a*)*', $_[0];
-    my $sandbox = { tmp => $tmp_size, shm => $shm_size, network => scalar $flags =~ /n/, kept => \@kept };
+    my $sandbox = { tmp => $tmp_size, shm => $shm_size, kept => \@kept };
+    # Those that no call uses.
+    $sandbox->{networks} = [] if $flags =~ /n/;
     return { problem => 'this kernel has no close_range' } if !$has_close_range;
     open my $mounts, '<', "/proc/$pid/ns/mnt" or return { problem => "its mount namespace: $!" };
     my $users = ioctl $mounts, NS_GET_USERNS, 0 or return { problem => "its user namespace: $!" };
@@ -342,7 +360,7 @@ sub open_sandbox {
 # Returns in the program's process. Two more stay outside of it, as with bubblewrap: this one, which waits for the first
 # process of the namespace, and that first process, which waits for everything else.
 sub enter_sandbox {
-    my ($sandbox) = @_;
+    my ($sandbox, $network) = @_;
     fail_child('sandbox: ' . ($sandbox ? $sandbox->{problem} : 'unknown')) if !$sandbox || $sandbox->{problem};
     my ($user, $group) = ($<, $( + 0);
     sysopen my $proc, '/proc', O_PATH | O_CLOEXEC or fail_sandbox('/proc');
@@ -352,20 +370,25 @@ sub enter_sandbox {
     die_with_helper();
     # What this process remembers of other calls is not for the program.
     syscall $calls->{prctl}, PR_SET_DUMPABLE, 0, 0, 0, 0;
+    enter_namespace($network, CLONE_NEWNET) if $network;
     my $namespaces = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
-    $namespaces |= CLONE_NEWNET if $sandbox->{network};
     syscall($calls->{unshare}, $namespaces) == 0 or fail_sandbox('unshare');
 
     my $first = fork // fail_sandbox('fork');
     if ($first) {
         syswrite $go_writer, '.';
-        syscall $calls->{close_range}, 0, 0x7fffffff, 0;
+        chdir $proc or end_now(NOT_STARTED);
+        my $kept = fileno $note_writer;
+        syscall $calls->{close_range}, 0, $kept - 1, 0;
+        syscall $calls->{close_range}, $kept + 1, 0x7fffffff, 0;
         waitpid $first, 0;
-        end_now($? & 127 ? 128 + ($? & 127) : $? >> 8);
+        my $status = $? & 127 ? 128 + ($? & 127) : $? >> 8;
+        # Every process of the call is gone.
+        send_note(UNUSED) if $network && $status != NOT_STARTED && is_network_unused();
+        end_now($status);
     }
     close $go_writer;
     mount_own_folders($sandbox);
-    raise_loopback() if $sandbox->{network};
     limit_users($proc, $user, $group);
     # Only now: a change of privileges may undo it.
     syscall $calls->{prctl}, 1, SIGKILL, 0, 0, 0;
@@ -438,6 +461,38 @@ sub mount_at {
     syscall($calls->{mount}, $source, $target, $type, $flags, $options) == 0 or fail_sandbox($target);
 }
 
+# Makes a network that has only the loopback interface. Returns its handle, or why there is none.
+sub make_network {
+    my ($sandbox) = @_;
+    pipe my $reader, my $writer or return "pipe: $!";
+    my $pid = fork // return "fork: $!";
+    if (!$pid) {
+        # The first note says how it went.
+        ($leader, $note_writer) = ($$, $writer);
+        enter_namespace($sandbox->{users}, CLONE_NEWUSER);
+        die_with_helper();
+        syscall($calls->{unshare}, CLONE_NEWNET) == 0 or fail_sandbox('unshare');
+        raise_loopback();
+        # Only then can the helper of an ordinary user open it.
+        syscall $calls->{prctl}, PR_SET_DUMPABLE, 1, 0, 0, 0;
+        send_note(UNUSED);
+        select undef, undef, undef, undef;
+    }
+    close $writer;
+    sysread $reader, my $note, 4096;
+    my (undef, $result) = unpack 'Vv/a*', $note;
+    my $is_made = defined $result && $result eq UNUSED && open my $network, '<', "/proc/$pid/ns/net";
+    my $problem = $!;
+    kill SIGKILL, $pid;
+    return $network if $is_made;
+    return !defined $result ? 'its network could not be made' : $result eq UNUSED ? "its network: $problem" : $result;
+}
+
+# Whether nothing was sent in the network of this process, and no socket is left in it. Its folder must be /proc.
+sub is_network_unused {
+    return read_file('self/net/dev') !~ /:.*[1-9]/ && read_file('self/net/sockstat') =~ /^sockets: used 0$/m;
+}
+
 sub raise_loopback {
     socket my $socket, 2, 2, 0 or fail_sandbox('loopback');
     my $request = pack 'a16 s x22', 'lo', 0x41;
@@ -464,6 +519,14 @@ sub write_to {
     my ($file, $text) = @_;
     open my $handle, '>', $file or fail_sandbox($file);
     defined syswrite $handle, $text or fail_sandbox($file);
+}
+
+# Without perl's own handles. Nothing if it cannot be read.
+sub read_file {
+    my ($file) = @_;
+    my $descriptor = syscall $calls->{openat}, AT_FDCWD, $file, O_CLOEXEC, 0;
+    my $count = $descriptor < 0 ? -1 : syscall $calls->{read}, $descriptor, $read, READ_SIZE;
+    return $count > 0 ? substr $read, 0, $count : '';
 }
 
 sub drop_privileges {
@@ -564,7 +627,12 @@ sub reap {
         $has_strays = !!$calls;
         # Anything else came here when its own parent died.
         my $job = delete $job_of{$pid} or next;
-        $job->{ending} = pack('VV', $status, $cpu_ms) . ($status == NOT_STARTED << 8 ? failure_of($pid) : '');
+        my $note = $job->{network} || $status == NOT_STARTED << 8 ? note_of($pid) : '';
+        if ($note eq UNUSED) {
+            push @{ $job->{sandbox}{networks} }, $job->{network};
+            $note = '';
+        }
+        $job->{ending} = pack('VV', $status, $cpu_ms) . $note;
         close_input($job);
         $job->{group} = kill SIGKILL, -$pid;
         finish_if_over($job);
@@ -616,12 +684,12 @@ sub look_at_lingering {
     }
 }
 
-sub failure_of {
+sub note_of {
     my ($pid) = @_;
     my $records = '';
-    1 while sysread $failure_reader, $records, 4096, length $records;
-    %failures = (%failures, unpack '(Vv/a*)*', $records) if length $records;
-    return delete $failures{$pid} // '';
+    1 while sysread $note_reader, $records, 4096, length $records;
+    %notes = (%notes, unpack '(Vv/a*)*', $records) if length $records;
+    return delete $notes{$pid} // '';
 }
 
 # Kills the children of this process, called when no launch needs them any more. The kernel gives it processes whose

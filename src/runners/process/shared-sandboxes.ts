@@ -17,6 +17,8 @@ interface Kept {
   shared: SharedSandbox | null | undefined;
   /** The identity of everything that it shows, when it was made. */
   stamp: string;
+  /** Settles when it was made. */
+  made: Promise<void> | undefined;
   /** Undefined until it can be used. */
   id: number | undefined;
   timer: NodeJS.Timeout | undefined;
@@ -24,8 +26,8 @@ interface Kept {
 
 /**
  * Most of the work of bubblewrap is to mount folders, and most calls need the same ones. The second call with the same
- * folders has them mounted once for all that follow; each of those gets its own namespaces inside. Until then, and
- * whenever anything differs, a call is started by bubblewrap itself.
+ * folders has them mounted once for itself and all that follow; each of those gets its own namespaces inside. Whenever
+ * anything differs, a call is started by bubblewrap itself.
  */
 export class SharedSandboxes {
   private readonly kept = new Map<string, Kept>();
@@ -36,21 +38,23 @@ export class SharedSandboxes {
   constructor(private readonly launcher: Launcher) {}
 
   /** The id of a sandbox that shows a call exactly what bubblewrap would show it now. Undefined if there is none. */
-  find(bubblewrap: Bubblewrap, request: SandboxRequest): number | undefined {
+  async find(bubblewrap: Bubblewrap, request: SandboxRequest): Promise<number | undefined> {
     // A weaker form of the sandbox is not copied.
     if (!bubblewrap.userFlags.includes('--disable-userns') || this.failures >= MAX_FAILURES) return undefined;
     const key = keyOf(request);
     const kept = this.kept.get(key);
     if (kept === undefined) {
-      this.remember({ key, shared: undefined, stamp: '', id: undefined, timer: undefined });
+      this.remember({ key, shared: undefined, made: undefined, stamp: '', id: undefined, timer: undefined });
       return undefined;
     }
     if (kept.shared === null) return undefined;
     if (kept.shared === undefined) {
       kept.shared = sharedSandbox(bubblewrap, request) ?? null;
-      if (kept.shared !== null) void this.make(kept, kept.shared);
-      return undefined;
+      if (kept.shared === null) return undefined;
+      kept.made = this.make(kept, kept.shared);
     }
+    // It takes about as long as to mount the folders for this call alone.
+    if (kept.id === undefined) await kept.made;
     if (kept.id === undefined) return undefined;
     if (!this.launcher.hasSandbox(kept.id) || stampOf(kept.shared) !== kept.stamp) {
       this.forget(kept);

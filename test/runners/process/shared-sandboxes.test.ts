@@ -83,6 +83,13 @@ const REPORT = [
   'hostname x; kill -9 1; echo alive',
 ].join('; ');
 
+/** Programs that send something in their network, and one whose child keeps a socket. */
+const USES_OF_NETWORK = [
+  'socket S, 2, 2, 0; send S, "x", 0, pack "S n C4 x8", 2, 9, 127, 0, 0, 1 or die',
+  'socket S, 2, 1, 0; listen S, 1 or die; socket C, 2, 1, 0; connect C, getsockname S or die',
+  'socket S, 1, 1, 0; bind S, pack "S a*", 1, "\\0name" or die; fork or sleep 1000',
+];
+
 describe('a call in a sandbox that was kept', () => {
   test('can see and do what a call in its own sandbox can', async () => {
     const own = await run(`${REPORT}; cat /proc/1/comm`);
@@ -106,6 +113,23 @@ describe('a call in a sandbox that was kept', () => {
     expect(found).toBe(`${own}perl\nsh\n`);
     await run('until [ -p fifo ]; do :; done; echo > fifo');
     await beside;
+  });
+
+  test('has a network in which nothing was ever sent, for itself', async () => {
+    await untilShared();
+    const look = 'readlink /proc/self/ns/net; grep -c ":.*[1-9]" /proc/net/dev; head -n1 /proc/net/sockstat';
+    const fresh = /^net:\[\d+\]\n0\nsockets: used 0\n$/;
+    for (const use of USES_OF_NETWORK) {
+      expect(await output(`perl -e '${use}; print "used"'`)).toBe('used');
+      const [one, other] = await Promise.all([
+        output(`${look}; mkfifo fifo; read -r _ < fifo`),
+        output(`until [ -p fifo ]; do :; done; ${look}; echo > fifo`),
+      ]);
+      rmSync(join(folder, 'fifo'));
+      expect(one).toMatch(fresh);
+      expect(other).toMatch(fresh);
+      expect(one).not.toBe(other);
+    }
   });
 
   test('cannot look into its first process, which has seen other calls', async () => {
