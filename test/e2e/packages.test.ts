@@ -1,4 +1,5 @@
 import { createServer } from 'node:net';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { runBuilt } from './support/built-volley.ts';
 import { project } from './support/project.ts';
@@ -13,4 +14,27 @@ it('the command line finds what a package exports by default: the driver of Post
   server.close();
   expect(status).toBe(2);
   expect(JSON.parse(stdout)).toMatchObject({ ok: false, error: { code: 'STORE_UNAVAILABLE' } });
+});
+
+/** Writes the packages that a process has loaded, as its last words. */
+const NOTE_PACKAGES = `process.on('exit', () => {
+  const packages = Object.keys(require.cache).map((file) => /.*node_modules\\/((?:@[^/]+\\/)?[^/]+)/.exec(file)?.[1]);
+  process.stderr.write('loaded: ' + JSON.stringify([...new Set(packages)].filter(Boolean).sort()));
+});`;
+
+const OF_THE_STORE = ['@photostructure/sqlite', 'node-gyp-build'];
+
+/** Which modules share a file of the bundle decides on this, too: their imports alone do not show it. */
+it('a command loads no package that it does not use', async () => {
+  const folder = project({
+    'packages.cjs': NOTE_PACKAGES,
+    'work.json': JSON.stringify([{ function: 'list_directory', params: { path: '.' } }]),
+  });
+  const env = { NODE_OPTIONS: `--require ${join(folder, 'packages.cjs')}` };
+  for (const command of [['run', 'work.json'], ['list'], ['results'], ['tools'], ['trust', '--list']]) {
+    const { status, stdout, stderr } = await runBuilt(folder, command, { env });
+    expect([command, status], stdout + stderr).toEqual([command, 0]);
+    const loaded = JSON.parse(/loaded: (.*)$/m.exec(stderr)![1]!) as string[];
+    expect([command, loaded.filter((name) => !OF_THE_STORE.includes(name))]).toEqual([command, []]);
+  }
 });
