@@ -10,7 +10,7 @@ import type { Tool } from '../../src/tools/tool.ts';
 import { temporaryFolder } from '../store/support/store.ts';
 import { HeldCalls, newPlace, openRig } from './support/rig.ts';
 
-const WAIT = { timeout: 30_000 };
+const WAIT = { timeout: 120_000 };
 
 const held = (key: string, more: object = {}) => ({ id: key, function: 'held', params: { key }, ...more });
 

@@ -197,7 +197,7 @@ test(`clients that move ${MOVES} times between servers lose nothing and get noth
           if (mover.isCut) mover.connect(pick());
           return mover.heard.length;
         },
-        { timeout: 30_000 },
+        { timeout: 120_000 },
       )
       .toBeGreaterThanOrEqual(expected.length);
     mover.close();
