@@ -3,17 +3,17 @@ import { once } from 'node:events';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { loadStore } from '../../src/store/open/load-store.ts';
 import { ownIdentity } from '../../src/store/process-identity.ts';
 import { defineTool } from '../../src/tools/define-tool.ts';
+import { buildProgram } from '../e2e/support/built-program.ts';
 import { temporaryFolder } from '../store/support/store.ts';
 import { notingTools } from './support/noting-tools.ts';
 import { HeldCalls, isOnPostgres, newPlace, openRig } from './support/rig.ts';
 
 const held = (key: string) => ({ id: key, function: 'held', params: { key } });
-const FIXTURE = fileURLToPath(new URL('./fixtures/runs-until-killed.ts', import.meta.url));
+const FIXTURE = (await buildProgram()).program('batch/fixtures/runs-until-killed');
 
 /** The lines of a file when one of them says this. */
 async function linesWith(file: string, line: string): Promise<string[]> {
@@ -79,7 +79,7 @@ describe('a new executor on the same store', () => {
         task('quick', 'last', { depends_on: ['done', 'again'] }),
       ],
     });
-    const child = spawn(process.execPath, ['--import', 'tsx', FIXTURE, folder, file, notes], {
+    const child = spawn(process.execPath, [FIXTURE, folder, file, notes], {
       stdio: ['ignore', 'ignore', 'inherit'],
     });
     onTestFinished(() => void child.kill('SIGKILL'));

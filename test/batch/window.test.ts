@@ -2,18 +2,18 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { RunSizes } from '../../src/batch/run/batch-run.ts';
 import { defineTool } from '../../src/tools/define-tool.ts';
 import type { Tool } from '../../src/tools/tool.ts';
+import { buildProgram } from '../e2e/support/built-program.ts';
 import { temporaryFolder } from '../store/support/store.ts';
 import { amount } from '../support/depth.ts';
 import { notingTools } from './support/noting-tools.ts';
 import { HeldCalls, newPlace, openRig } from './support/rig.ts';
 
 const SIZES: RunSizes = { whole: 3, ready: 2, blocked: 2 };
-const FIXTURE = fileURLToPath(new URL('./fixtures/runs-until-killed.ts', import.meta.url));
+const FIXTURE = (await buildProgram()).program('batch/fixtures/runs-until-killed');
 
 /** A tool that notes its keys and fails for some. */
 function noting(begun: string[], fails: (key: string) => boolean = () => false): Tool {
@@ -331,13 +331,9 @@ describe('a batch that is larger than its window', () => {
         ...later,
       ],
     });
-    const child = spawn(
-      process.execPath,
-      ['--import', 'tsx', FIXTURE, folder, file, notes, JSON.stringify(SIZES)],
-      {
-        stdio: ['ignore', 'ignore', 'inherit'],
-      },
-    );
+    const child = spawn(process.execPath, [FIXTURE, folder, file, notes, JSON.stringify(SIZES)], {
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
     onTestFinished(() => void child.kill('SIGKILL'));
     await expect
       .poll(async () => (await rig.store.batch('default'))?.counts, { timeout: 120_000 })

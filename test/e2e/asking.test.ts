@@ -132,7 +132,7 @@ test('worktrees and temporary folders of a killed process are removed by the nex
   const killed = startBuilt(folder, ask, { env });
   const ended = endOf(killed);
   const isWorking = (id: string) => readdirSync(join(folder, '.volley/asks', id)).includes('new');
-  await expect.poll(() => asks().filter(isWorking).length, { timeout: 30_000 }).toBe(3);
+  await expect.poll(() => asks().filter(isWorking).length, { timeout: 120_000 }).toBe(3);
   killed.kill('SIGKILL');
   await ended;
   expect(asks()).toHaveLength(3);

@@ -111,7 +111,7 @@ function varint(value: number): Buffer {
 
 const refused = { code: 'AGENT_WORK_REFUSED', reached: false };
 
-describe('a bundle of a worker', { timeout: 60_000 }, () => {
+describe('a bundle of a worker', () => {
   it('that has one commit on top of the base is taken, without its refs', async () => {
     writeFileSync(join(other, 'a.txt'), 'two\n');
     symlinkSync('a.txt', join(other, 'link'));
@@ -204,7 +204,7 @@ describe('a bundle of a worker', { timeout: 60_000 }, () => {
   });
 });
 
-describe('a bundle for a worker', { timeout: 60_000 }, () => {
+describe('a bundle for a worker', () => {
   it('has what the clone lacks, and nothing if it lacks nothing', async () => {
     const [here, there] = [new Git(project), new Git(other)];
     const tips = await tipsOf(there);

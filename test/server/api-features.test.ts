@@ -175,4 +175,4 @@ test('over HTTP work is reviewed: its diff is read, and it is sent back and merg
     body: { subtask: { status: 'pending', rejected: 'Again' } },
   });
   expect(git(folder, 'ls-files')).toContain('out-01.txt');
-}, 120_000);
+});

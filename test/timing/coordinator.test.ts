@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { defineTool } from '../../src/tools/define-tool.ts';
 import { openTestCoordinator } from '../coordinator/support.ts';
 
-const ROUNDS = 2_000_000;
+const ROUNDS = 1_000_000;
 /** The same work for bare threads of Node. */
 const BARE = `
 const { parentPort } = require('node:worker_threads');

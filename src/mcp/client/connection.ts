@@ -6,6 +6,8 @@ import {
   type ClientOptions,
   type Progress,
   ProtocolError,
+  ProtocolErrorCode,
+  SdkError,
   SdkErrorCode,
   SdkHttpError,
   type Tool as ServerTool,
@@ -13,9 +15,10 @@ import {
 } from '@modelcontextprotocol/client';
 import type { McpServerSettings } from '../../config/config.ts';
 import { packageVersion } from '../../config/package-version.ts';
+import type { VolleyError } from '../../core/errors.ts';
 import { MAX_SPAN_MS } from '../../core/numbers.ts';
-import { toCallFailure } from './call-failure.ts';
-import { HttpTransport } from './http-transport.ts';
+import { CallFailure, isLoginNeeded, problemText } from './call-failure.ts';
+import { HttpTransport, UNANSWERED } from './http-transport.ts';
 import type { ServerLogin } from './logins.ts';
 import { type Program, StdioTransport } from './stdio-transport.ts';
 import { callAsTask } from './task-call.ts';
@@ -26,6 +29,8 @@ const FAREWELL_MS = 1000;
 const PING_MS = 2000;
 /** Changes of the list of tools that come within this time are one. */
 const SETTLE_MS = 50;
+/** Sessions that a server does not know any more are answered with this. */
+const NOT_FOUND = 404;
 /** What a server is asked first, where a program may end at a question that it does not know. */
 const OLD: VersionNegotiationMode = 'legacy';
 const NEW: VersionNegotiationMode = { pin: '2026-07-28' };
@@ -214,6 +219,28 @@ function optionsFor(
 /** Whether a server refused a token that was just renewed. */
 function isRefused(error: unknown): boolean {
   return error instanceof SdkHttpError && error.code === SdkErrorCode.ClientHttpAuthentication;
+}
+
+/** What the SDK threw at a call, as one of the few things that matter. */
+function toCallFailure(error: unknown): CallFailure | VolleyError {
+  if (isLoginNeeded(error) || error instanceof CallFailure) return error;
+  const text = problemText(error);
+  if (error instanceof ProtocolError) {
+    const { code, data } = error;
+    if (data === UNANSWERED) return new CallFailure('else', text, false, error);
+    if (code === ProtocolErrorCode.ParseError) return new CallFailure('invalid', text, true, error);
+    const isPermanent = code === ProtocolErrorCode.InvalidParams || code === ProtocolErrorCode.MethodNotFound;
+    return new CallFailure('refused', text, isPermanent, error);
+  }
+  if (error instanceof SdkHttpError)
+    return new CallFailure(error.data.status === NOT_FOUND ? 'lost' : 'else', text, false, error);
+  if (error instanceof SdkError) {
+    if (error.code === SdkErrorCode.ConnectionClosed) return new CallFailure('ended', text, false, error);
+    if (error.code === SdkErrorCode.InvalidResult) return new CallFailure('invalid', text, true, error);
+    return new CallFailure('else', text, false, error);
+  }
+  // From `fetch` or a pipe: nothing is listening.
+  return new CallFailure('lost', text, false, error);
 }
 
 /** Lets the server forget the session, if it has one and answers soon. */

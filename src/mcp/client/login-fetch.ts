@@ -1,5 +1,5 @@
 import type { FetchLike } from '@modelcontextprotocol/client';
-import { boundedFetch } from './http-transport.ts';
+import { boundedFetch } from './bounded-fetch.ts';
 
 /**
  * `fetch` for a login: over TLS, and to this machine only if the server is here, so that no server can make Volley

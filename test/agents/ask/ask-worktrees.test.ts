@@ -155,7 +155,7 @@ test('nothing is left after a failure, a refusal and a timeout', async () => {
   await expect.poll(() => leftIn(folder)).toEqual(NOTHING);
 });
 
-test('50 calls at once get 50 branches, and no worktree stays', { timeout: 120_000 }, async () => {
+test('50 calls at once get 50 branches, and no worktree stays', async () => {
   const folder = repository(FILES);
   const ask = await askingIn(folder);
   const results = await Promise.all(

@@ -45,7 +45,7 @@ const value = fc.oneof(
 );
 const list = fc.array(fc.record({ value, fails: fc.boolean() }), { maxLength: 12 });
 
-it('a for_each does what the same tasks do that are written out', { timeout: 120_000 }, async () => {
+it('a for_each does what the same tasks do that are written out', async () => {
   const rig = await openRig([given]);
   let batches = 0;
   const check = fc.asyncProperty(

@@ -127,6 +127,8 @@ describe('servers on one store', () => {
     await first.calls.started('once');
     first.calls.finish('done');
     await first.calls.started('left');
+    // Another may start before this is written.
+    await expect.poll(() => second.standing(), WAIT).toContain('done completed');
     const waiting = second.ask('wait');
     await first.die();
     await second.calls.started('again');

@@ -16,6 +16,18 @@ const FOR_TESTS = {
   'tasks/verify/complete': 'src/tasks/verify/complete.ts',
 };
 
+/** Programs of tests that load modules of ours, bundled with them. */
+const PROGRAMS = [
+  'batch/fixtures/runs-until-killed',
+  'server/events/fixtures/runs-a-batch',
+  'server/events/fixtures/serves-a-store',
+  ...['contends', 'copies-until-killed', 'fills-the-disk', 'journals', 'opens'].map(
+    (name) => `store/fixtures/${name}`,
+  ),
+];
+/** What they load of the tests. */
+const LOADED = ['batch/support/noting-tools'];
+
 /** The program as it is published: bundled. Without a compiler in it, it starts several times faster. */
 export interface BuiltProgram {
   /** The folder of the package, as it is published: with everything in `dist`. */
@@ -24,15 +36,19 @@ export interface BuiltProgram {
   readonly main: string;
   /** The address of a module of it, such as `tools/define-tool.js`. */
   moduleUrl(path: string): string;
+  /** One of the programs of tests, such as `store/fixtures/opens`, for `node`. */
+  program(name: string): string;
   /** Puts it into the `node_modules` of a folder as npm would, without asking a registry. */
   install(folder: string): Promise<void>;
 }
 
 export async function buildProgram(): Promise<BuiltProgram> {
   const entries = await readdir(SOURCES);
-  const folder = await buildOnce(entries.sort(), async (into) => {
+  const ofTests = [...PROGRAMS, ...LOADED].map((name) => `../test/${name}.ts`);
+  const folder = await buildOnce([...entries.sort(), ...ofTests], async (into) => {
     const { bundle } = await import('../../../scripts/bundle.ts');
-    await bundle(join(into, 'dist'), FOR_TESTS);
+    const programs = PROGRAMS.map((name) => [`tests/${name}`, `test/${name}.ts`] as const);
+    await bundle(join(into, 'dist'), { ...FOR_TESTS, ...Object.fromEntries(programs) });
     await writeFile(join(into, 'package.json'), '{ "type": "module", "version": "0.0.0" }');
   });
   const dist = join(folder, 'dist');
@@ -41,6 +57,7 @@ export async function buildProgram(): Promise<BuiltProgram> {
     folder,
     main,
     moduleUrl: (path) => pathToFileURL(join(dist, path)).href,
+    program: (name) => join(dist, 'tests', `${name}.js`),
     install: async (into) => {
       const installed = join(into, 'node_modules/volley');
       await mkdir(installed, { recursive: true });

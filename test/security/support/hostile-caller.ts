@@ -14,7 +14,7 @@ import { onTestFinished } from 'vitest';
 import { loadStorePlace } from '../../../src/config/load.ts';
 import { PROTECTED_RULES } from '../../../src/config/protected-paths.ts';
 import { loadStore } from '../../../src/store/open/load-store.ts';
-import { DEFINE, runBuilt } from '../../e2e/support/built-volley.ts';
+import { DEFINE, runBuilt, shareCompiledCode } from '../../e2e/support/built-volley.ts';
 import { trustFolder } from '../../support/trust.ts';
 
 /** What an agent asks Volley to call. */
@@ -69,6 +69,7 @@ export class HostileCaller {
     settings = '',
     readonly env: Readonly<Record<string, string>> = {},
   ) {
+    shareCompiledCode(this.environment['XDG_CONFIG_HOME']!);
     this.write('tools/puppet.mjs', PUPPET);
     this.write('volley.toml', `[tools]\nmodules = ["./tools/*.mjs"]\nshell.enabled = true\n${settings}\n`);
   }

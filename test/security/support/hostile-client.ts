@@ -7,7 +7,7 @@ import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { onTestFinished } from 'vitest';
 import { buildProgram } from '../../e2e/support/built-program.ts';
-import { startBuilt } from '../../e2e/support/built-volley.ts';
+import { shareCompiledCode, startBuilt } from '../../e2e/support/built-volley.ts';
 
 const built = await buildProgram();
 
@@ -23,6 +23,7 @@ export class Victim {
   };
 
   constructor() {
+    shareCompiledCode(this.env['XDG_CONFIG_HOME']!);
     onTestFinished(() => rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 }));
   }
 

@@ -15,7 +15,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { onTestFinished } from 'vitest';
 import { type Said, say } from '../../cli/support/program.ts';
 import { buildProgram } from '../../e2e/support/built-program.ts';
-import { DEFINE, type Ended, runBuilt } from '../../e2e/support/built-volley.ts';
+import { DEFINE, type Ended, runBuilt, shareCompiledCode } from '../../e2e/support/built-volley.ts';
 import { clientOf } from '../../mcp/server/support/mcp.ts';
 
 const built = await buildProgram();
@@ -89,6 +89,7 @@ export async function hostileRepository(
   }) => Readonly<Record<string, string>> = () => ({}),
 ): Promise<HostileRepository> {
   const [folder, marks, home] = ['repository', 'marks', 'home'].map(newFolder) as [string, string, string];
+  shareCompiledCode(home);
   const heard: string[] = [];
   const url = await listen((authorization) => heard.push(authorization));
   const { '+volley.toml': more = '', ...files } = extra({ marks, mark: (name) => mark(marks, name) });

@@ -13,6 +13,7 @@ import { StoreWatch } from '../../../src/store/store-watch.ts';
 import { defineTool } from '../../../src/tools/define-tool.ts';
 import type { Tool } from '../../../src/tools/tool.ts';
 import { HeldCalls, openRig, type Rig } from '../../batch/support/rig.ts';
+import { buildProgram } from '../../e2e/support/built-program.ts';
 import { SseClient } from './support/sse-client.ts';
 
 /** A client of the live events of a rig; every event must be of its form. */
@@ -195,9 +196,8 @@ test('the progress of one execution is told no more often than allowed, and the 
 test('what another process does to the store is seen while somebody looks', async () => {
   const rig = await openRig();
   const { client } = await serve(rig, '/');
-  const child = fork(new URL('./fixtures/runs-a-batch.ts', import.meta.url).pathname, [rig.file], {
-    execArgv: ['--import', 'tsx'],
-  });
+  const built = await buildProgram();
+  const child = fork(built.program('server/events/fixtures/runs-a-batch'), [rig.file], { execArgv: [] });
   onTestFinished(() => void child.kill('SIGKILL'));
   await client.until(() => told(client).includes('batch elsewhere 1'), 'the batch of the other process');
   child.send('finish');

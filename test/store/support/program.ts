@@ -1,8 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
+import { buildProgram } from '../../e2e/support/built-program.ts';
+
+const built = await buildProgram();
 
 /** A program of `fixtures/` in a process of its own, which ends with the test. */
 export interface Program {
@@ -16,8 +18,8 @@ export interface Program {
 
 /** `before` is a command that starts what follows it, such as a shell that sets a limit. */
 export function startProgram(name: string, args: readonly string[], before: readonly string[] = []): Program {
-  const file = fileURLToPath(new URL(`../fixtures/${name}.ts`, import.meta.url));
-  const [command, ...rest] = [...before, process.execPath, '--import', 'tsx', file, ...args];
+  const file = built.program(`store/fixtures/${name}`);
+  const [command, ...rest] = [...before, process.execPath, file, ...args];
   const child = spawn(command!, rest, { stdio: ['pipe', 'pipe', 'inherit'] });
   onTestFinished(() => end(child));
   child.stdin.on('error', () => undefined);

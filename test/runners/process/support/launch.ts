@@ -90,7 +90,7 @@ export function shell(launcher: Launcher, script: string, options: Partial<Launc
 
 /** Waits until a condition holds. */
 export async function eventually(what: string, condition: () => boolean): Promise<void> {
-  const deadline = performance.now() + 60_000;
+  const deadline = performance.now() + 120_000;
   while (!condition()) {
     if (performance.now() > deadline) throw new Error(`it never came to this: ${what}`);
     await setTimeout(5);
