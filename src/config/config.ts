@@ -4,6 +4,7 @@ import type { NamedResources } from '../core/resource-names.ts';
 import { RESOURCE_TABLE, type ResourceLimits } from '../core/resource-table.ts';
 import type { RunLimits } from '../runners/runner.ts';
 import type { ShellSettings } from '../tools/builtin/environment.ts';
+import { isObject } from '../tools/values.ts';
 import { DEFAULTS, type Settings } from './schema.ts';
 import type { WorkspaceTrust } from './trust.ts';
 
@@ -317,7 +318,7 @@ function camelKeys<T extends object>(table: T): CamelKeys<T> {
   return Object.fromEntries(
     Object.entries(table).map(([key, value]) => [
       key.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase()),
-      typeof value === 'object' && value !== null && !Array.isArray(value) ? camelKeys(value) : value,
+      isObject(value) ? camelKeys(value) : value,
     ]),
   ) as CamelKeys<T>;
 }

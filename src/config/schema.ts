@@ -528,7 +528,8 @@ const clusterSection = table(
   },
 );
 
-const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+/** From the most to the least output. */
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 
 const token = table(
   'A client that may use the server, by name; `volley token NAME` prints the lines to add. Only the client keeps the token itself.',

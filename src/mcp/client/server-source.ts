@@ -4,6 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Tool as ServerTool } from '@modelcontextprotocol/client';
 import picomatch from 'picomatch';
 import type { McpServerSettings, VolleyConfig } from '../../config/config.ts';
+import type { EnvironmentVariables } from '../../config/environment.ts';
 import { requireUnchanged } from '../../config/trust.ts';
 import { PREPARING } from '../../coordinator/call-options.ts';
 import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
@@ -26,8 +27,6 @@ const REFERENCE = /^(.* )?env:([A-Za-z_][A-Za-z0-9_]*)$/;
 /** Fields whose values are secret, even if they are in the file. */
 const SECRET_FIELD = /auth|cookie|token|secret|key|password/i;
 
-export type Environment = Readonly<Record<string, string | undefined>>;
-
 /** Values of the configuration as they are sent, and those of them that must not be shown. */
 interface ResolvedValues {
   readonly values: Record<string, string>;
@@ -37,7 +36,7 @@ interface ResolvedValues {
 /** Replaces the references in a table of the configuration; `owner` is for the error: `mcp.servers.tickets.headers`. */
 export function resolveValues(
   table: Readonly<Record<string, string>>,
-  env: Environment,
+  env: EnvironmentVariables,
   owner: string,
 ): ResolvedValues {
   const values: Record<string, string> = {};
@@ -113,7 +112,7 @@ export class ServerSource implements ToolSource {
     readonly name: string,
     private readonly settings: McpServerSettings,
     private readonly coordinator: ParallelToolCoordinator,
-    private readonly env: Environment,
+    private readonly env: EnvironmentVariables,
     private readonly config: Pick<VolleyConfig, 'store' | 'trust'>,
   ) {
     const { redactor } = coordinator;

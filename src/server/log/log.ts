@@ -1,7 +1,5 @@
+import { LOG_LEVELS } from '../../config/schema.ts';
 import { printableJson } from '../../core/printable-text.ts';
-
-/** From the most to the least output. */
-export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 
 /** How important a line is. */
 export type LogLevel = (typeof LOG_LEVELS)[number];

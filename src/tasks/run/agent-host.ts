@@ -6,6 +6,7 @@ import type { AgentLog } from '../../agents/agent-process.ts';
 import { AgentWorktrees } from '../../agents/agent-worktrees.ts';
 import { agentOf, type ChosenAgent } from '../../agents/find-agent.ts';
 import type { VolleyConfig } from '../../config/config.ts';
+import type { EnvironmentVariables } from '../../config/environment.ts';
 import { requireUnchanged } from '../../config/trust.ts';
 import type { OfferedAgents, OfferedRepository } from '../../coordinator/remote-runner.ts';
 import { VolleyError } from '../../core/errors.ts';
@@ -40,7 +41,7 @@ import { smallerBudget } from './run-request.ts';
 
 interface HostOptions {
   readonly config: VolleyConfig;
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: EnvironmentVariables;
   /** Removes secrets. */
   redact(text: string): string;
   readonly notify: (text: string) => void;

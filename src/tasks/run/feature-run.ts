@@ -8,6 +8,7 @@ import { sumUsage } from '../../agents/usage.ts';
 import type { BatchAnswer } from '../../batch/answer.ts';
 import type { BatchExecutor } from '../../batch/executor/batch-executor.ts';
 import type { VolleyConfig } from '../../config/config.ts';
+import type { EnvironmentVariables } from '../../config/environment.ts';
 import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
 import { type ErrorCode, VolleyError } from '../../core/errors.ts';
 import { agentLabel, repositoryLabel } from '../../core/labels.ts';
@@ -37,7 +38,7 @@ import { readReport, reportWrittenAt, writeReport } from './report-file.ts';
 import { forgetApprovals, landReviewed } from './review.ts';
 import { ReviewDesk } from './review-desk.ts';
 import { AttemptLog, type RunContext, type Tampering } from './run-context.ts';
-import { type RunRequest, type RunTerms, runOptions } from './run-request.ts';
+import { type RunRequest, runOptions } from './run-request.ts';
 import { openScratch } from './scratch.ts';
 import { TamperGuard } from './tamper-guard.ts';
 
@@ -47,7 +48,7 @@ export interface RunSetting {
   readonly executor: BatchExecutor;
   readonly store: Store;
   coordinator(): Promise<ParallelToolCoordinator>;
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: EnvironmentVariables;
 }
 
 /** What a display shows of a run besides its batch. */

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DeniedPaths } from '../../agents/denied-paths.ts';
 import { oneLine } from '../../batch/text.ts';
 import type { VolleyConfig } from '../../config/config.ts';
+import type { EnvironmentVariables } from '../../config/environment.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { Git, splitNul } from '../../git/git.ts';
 import { Repository } from '../../git/repository.ts';
@@ -34,7 +35,7 @@ interface LandContext extends Pick<RunContext, 'folder' | 'feature' | 'commands'
 export interface ReviewSetting {
   readonly folder: TaskFolder;
   readonly config: VolleyConfig;
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: EnvironmentVariables;
 }
 
 interface ReviewedWork {
