@@ -141,7 +141,7 @@ export interface McpServerSettings
     'maxConcurrent' | 'startTimeoutMs' | 'maxResultBytes' | 'allow' | 'deny' | 'allowDestructive' | 'parallel'
   > {
   readonly connection: McpProgram | McpAddress;
-  /** Absolute paths of the folders it is told to work in, if any. */
+  /** Absolute paths of the folders that it is given to work in, if any. */
   readonly roots: readonly string[];
   readonly ratePerMinute: number | undefined;
   /** Undefined: the default for calls. */

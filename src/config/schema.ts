@@ -583,7 +583,7 @@ const serverSection = table('`volley serve`: the HTTP API and the dashboard.', {
         : 'must be an origin such as "https://tools.example.org"',
   ),
   grace_ms: wholeNumber({
-    does: 'How long running tasks may continue after the server is told to stop.',
+    does: 'How long running tasks may continue after the server is asked to stop.',
     default: 10_000,
     min: 0,
     max: MAX_SPAN_MS,
@@ -707,7 +707,7 @@ const server = table(
       'The value of the header.',
     ),
     roots: optionalList({
-      does: 'The folders that the server is told to work in. With `[]` it gets none, and its own arguments decide.',
+      does: 'The folders that the server is given to work in. With `[]` it gets none, and its own arguments decide.',
       examples: ['.'],
       defaultText: '`tools.roots` for a program, none for a server elsewhere',
       maxText: 1024,
@@ -899,7 +899,7 @@ const tasksSection = table('`volley tasks run`: agents that work on the subtasks
     max: A_WEEK_SECONDS,
   }),
   max_retries: wholeNumber({
-    does: 'How often a subtask is retried. The next attempt is told what was missing.',
+    does: 'How often a subtask is retried. The prompt of the next attempt says what was missing.',
     default: 1,
     min: 0,
     max: 100,

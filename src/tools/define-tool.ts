@@ -90,10 +90,10 @@ export function withSource(tool: Tool, source: string): Tool {
   return branded({ ...tool, source });
 }
 
-/** A stand-in for a tool that is not loaded yet; `later` loads the tool itself. */
-export function standInFor(name: string, limitedAs: string, later: () => Promise<Tool>): Tool {
+/** A placeholder for a tool that is not loaded yet; `later` loads the tool itself. */
+export function placeholderFor(name: string, limitedAs: string, later: () => Promise<Tool>): Tool {
   const run = () => {
-    throw internalError(`The stand-in of ${name} was run`);
+    throw internalError(`The placeholder of ${name} was run`);
   };
   return branded({ ...defineTool({ name, limitedAs, resources: () => ({}), run }), later });
 }

@@ -150,7 +150,7 @@ async function promptText(
 
 /** In a code block that the content cannot close. */
 function fenced(content: string): string {
-  const longest = (content.match(/`+/g) ?? []).reduce((most, ticks) => Math.max(most, ticks.length), 2);
+  const longest = (content.match(/`+/g) ?? []).reduce((max, ticks) => Math.max(max, ticks.length), 2);
   const fence = '`'.repeat(longest + 1);
   return `${fence}\n${content}${content.endsWith('\n') ? '' : '\n'}${fence}`;
 }

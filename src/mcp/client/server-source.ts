@@ -11,7 +11,7 @@ import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { nearest } from '../../core/nearest.ts';
 import { reasonText } from '../../core/words.ts';
-import { standInFor } from '../../tools/define-tool.ts';
+import { placeholderFor } from '../../tools/define-tool.ts';
 import type { WithheldTool } from '../../tools/registry.ts';
 import type { Tool } from '../../tools/tool.ts';
 import type { ToolSource } from '../../tools/tool-source.ts';
@@ -91,7 +91,7 @@ function rootsHint(name: string, { connection, roots }: McpServerSettings): stri
     return !roots.includes(folder) && statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true;
   });
   if (ignored === undefined) return undefined;
-  return `it is told to work in ${roots.join(', ')}, and a server that follows this ignores its argument ${JSON.stringify(ignored)}. To keep the argument, set roots = [] under [mcp.servers.${name}] of volley.toml.`;
+  return `it is given the roots ${roots.join(', ')}, and a server that follows this ignores its argument ${JSON.stringify(ignored)}. To keep the argument, set roots = [] under [mcp.servers.${name}] of volley.toml.`;
 }
 
 /** The tools of one server, as tools of a coordinator. */
@@ -140,9 +140,9 @@ export class ServerSource implements ToolSource {
     });
   }
 
-  standIn(toolName: string): Tool | undefined {
+  placeholder(toolName: string): Tool | undefined {
     if (this.hasTold) return undefined;
-    return standInFor(toolName, limitNameOf(this.name), () => this.find(toolName));
+    return placeholderFor(toolName, limitNameOf(this.name), () => this.find(toolName));
   }
 
   async discover(): Promise<void> {

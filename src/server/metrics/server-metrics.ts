@@ -232,7 +232,7 @@ export class ServerMetrics {
     );
     this.counter(
       'volley_event_gaps_total',
-      'How often a client was told that events are gone, and given a snapshot.',
+      'How often a client missed events and got a snapshot instead.',
       value('gaps'),
     );
     this.gauge('volley_event_subscribers', 'Streams that are open.', value('subscribers'));

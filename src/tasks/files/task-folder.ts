@@ -246,7 +246,7 @@ export interface TaskLocation {
   readonly workspace: string;
 }
 
-/** These tell an agent of a run where the tasks and its workspace are, whatever folder it changes to. */
+/** With these, an agent of a run knows where the tasks and its workspace are, whatever folder it changes to. */
 export const PROJECT_VARIABLE = 'VOLLEY_TASKS_PROJECT';
 export const WORKSPACE_VARIABLE = 'VOLLEY_WORKSPACE';
 /** The name that holds the claim on its subtask. */

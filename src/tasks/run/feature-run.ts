@@ -36,7 +36,7 @@ import { branchReport } from './pull-request.ts';
 import { buildReport, type RunReport } from './report.ts';
 import { readReport, reportWrittenAt, writeReport } from './report-file.ts';
 import { forgetApprovals, landReviewed } from './review.ts';
-import { ReviewDesk } from './review-desk.ts';
+import { ReviewQueue } from './review-queue.ts';
 import { AttemptLog, type RunContext, type Tampering } from './run-context.ts';
 import { type RunRequest, runOptions } from './run-request.ts';
 import { openScratch } from './scratch.ts';
@@ -249,16 +249,16 @@ async function delegateAll(
   return { projectChanges: await workspaces.changedInProject().catch(() => []), tampering };
 }
 
-/** The desk where verified work waits for review. It is used only when the run has its context. */
+/** The queue of verified work that waits for review. It is used only when the run has its context. */
 function openReviews(
   { executor }: RunSetting,
   { feature, terms }: RunPlan,
   run: () => RunContext,
-): ReviewDesk {
+): ReviewQueue {
   const batch = batchNameOf(feature.name);
   const never = new AbortController().signal;
   const others = feature.subtasks.filter(({ review }) => review !== undefined).length;
-  return new ReviewDesk(
+  return new ReviewQueue(
     {
       read: () => run().folder.read(feature.name),
       request: async (seq, work) => {
@@ -270,7 +270,7 @@ function openReviews(
         await executor.handle({ action: 'stop', batch });
       },
       isStopping: async () => (await executor.standing(batch))?.state === 'stopping',
-      // Whoever approved it learns why it was not merged.
+      // The reviewer learns why it was not merged.
       land: (subtask) =>
         landReviewed(run(), subtask, never).then(
           () => void run().merged.push(subtask),

@@ -140,7 +140,7 @@ export async function rejectWork(
     );
   const feature = await folder.read(name);
   if (findReview(feature, seq, commit).approvedAt === undefined) return reject(false);
-  // Whoever merges holds this lock. If nobody does, a process that was to merge it was killed.
+  // The process that merges holds this lock. If none does, it was killed.
   try {
     return await withRunLock(folder, name, () => reject(true));
   } catch (error) {

@@ -133,5 +133,5 @@ test('roots that make a server ignore its own folder are pointed out', async () 
   ]);
   expect(servers.filter(({ hint }: { hint?: string }) => hint !== undefined)).toHaveLength(1);
   const { stderr } = await say(folder, ['tools']);
-  expect(stderr).toMatch(/^MCP server docs: ready, \d+ tools; it is told to work in /m);
+  expect(stderr).toMatch(/^MCP server docs: ready, \d+ tools; it is given the roots /m);
 });
