@@ -1,3 +1,4 @@
+import type { EnvironmentVariables } from '../config/environment.ts';
 /** What an agent reports about its own work. It is shown and recorded, never trusted. */
 export type AgentEvent =
   | { readonly type: 'text'; readonly text: string }
@@ -30,7 +31,7 @@ export interface AgentTask {
   /** A folder outside `cwd` that it must be able to write to, since it reports completion there. */
   readonly mailbox: string | undefined;
   /** Its environment, which also locates its configuration and login. */
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: EnvironmentVariables;
   readonly model: string | undefined;
   /** Globs relative to `cwd`, for agents that support them. */
   readonly deniedPaths: readonly string[];

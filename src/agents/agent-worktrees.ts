@@ -353,7 +353,7 @@ export class AgentWorktree {
 
   /**
    * The paths that differ from the first commit, without ignored files, nested repositories and Volley's own files. The
-   * index is made anew, because the agent may have told git to skip files.
+   * index is made anew, because the agent may have made git skip files.
    */
   private async findChanges(): Promise<Changed> {
     const { git } = this;

@@ -21,7 +21,7 @@ import {
   type TaskOptions,
 } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
-import { isThenable } from '../tools/needs.ts';
+import { isThenable } from '../tools/values.ts';
 import type { BatchContext } from './context.ts';
 import { callSettings, DEMAND_WIRE_FIELDS, type TaskInput } from './input/fields.ts';
 import { type TaskReferences, taskReferences } from './input/task-references.ts';

@@ -26,12 +26,12 @@ export async function statusOf(
   const read = await readView(batch, context);
   if (read === undefined) throw await unknownBatch(context.store, batch);
   const run = context.runs.current(batch);
-  const most = detailed ? MAX_EXPLAINED : 1;
-  const told = read.holder && (await askWhy(context, batch, read.holder, most));
-  const view = told === undefined ? read : { ...read, ...told.speed };
+  const max = detailed ? MAX_EXPLAINED : 1;
+  const live = read.holder && (await askWhy(context, batch, read.holder, max));
+  const view = live === undefined ? read : { ...read, ...live.speed };
   const waiting =
-    run?.explainWaiting(most) ??
-    told?.waiting ??
+    run?.explainWaiting(max) ??
+    live?.waiting ??
     (view.state === 'elsewhere' ? await waitingElsewhere(context, batch, detailed) : []);
   return {
     text: linesText(statusText(view, waiting, detailed), view.problem),

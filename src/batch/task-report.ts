@@ -123,12 +123,12 @@ export async function explainTask(
   if (ended !== undefined) return `It ${ended}`;
   const holder = context.runs.otherHolder(record);
   // An attempt that runs does not wait; the store knows of its retries.
-  const told =
+  const live =
     holder !== undefined && (task.status === 'open' || task.pause !== undefined)
       ? (await askWhy(context, batch, holder, [id]))?.waiting[0]?.text
       : undefined;
-  if (task.status === 'running') return text ?? told ?? (run === undefined ? pauseText(task) : undefined);
-  if ((text ?? told) !== undefined) return text ?? told;
+  if (task.status === 'running') return text ?? live ?? (run === undefined ? pauseText(task) : undefined);
+  if ((text ?? live) !== undefined) return text ?? live;
   const waits = await dependenciesText(context, task);
   if (run !== undefined)
     return run.backlogText === undefined

@@ -44,7 +44,7 @@ export interface BatchView {
   readonly problem: string | undefined;
 }
 
-/** What somebody who looks for batches tells apart: `unfinished` are those that nobody runs and that are not over. */
+/** How batches are searched: `unfinished` are those that nobody runs and that are not over. */
 export const BATCH_PHASES = ['active', 'unfinished', 'succeeded', 'failed'] as const;
 
 export type BatchPhase = (typeof BATCH_PHASES)[number];

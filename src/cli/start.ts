@@ -88,7 +88,7 @@ function load(file: string): Exports {
 }
 
 /**
- * Whoever can write there can run code as this user, so it is in Volley's own folder, which no tool can write, and never
+ * A program that can write there can run code as this user, so it is in Volley's own folder, which no tool can write, and never
  * in one that another user can write. Undefined if there is no such folder, or by the variable that Node has for this.
  */
 function safeCacheFile(): string | undefined {

@@ -4,6 +4,7 @@ import type { NamedResources } from '../core/resource-names.ts';
 import { RESOURCE_TABLE, type ResourceLimits } from '../core/resource-table.ts';
 import type { RunLimits } from '../runners/runner.ts';
 import type { ShellSettings } from '../tools/builtin/environment.ts';
+import { isObject } from '../tools/values.ts';
 import { S3_SCHEME } from './s3-address.ts';
 import { DEFAULTS, type Settings } from './schema.ts';
 import type { WorkspaceTrust } from './trust.ts';
@@ -141,7 +142,7 @@ export interface McpServerSettings
     'maxConcurrent' | 'startTimeoutMs' | 'maxResultBytes' | 'allow' | 'deny' | 'allowDestructive' | 'parallel'
   > {
   readonly connection: McpProgram | McpAddress;
-  /** Absolute paths of the folders it is told to work in, if any. */
+  /** Absolute paths of the folders that it is given to work in, if any. */
   readonly roots: readonly string[];
   readonly ratePerMinute: number | undefined;
   /** Undefined: the default for calls. */
@@ -320,7 +321,7 @@ function camelKeys<T extends object>(table: T): CamelKeys<T> {
   return Object.fromEntries(
     Object.entries(table).map(([key, value]) => [
       key.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase()),
-      typeof value === 'object' && value !== null && !Array.isArray(value) ? camelKeys(value) : value,
+      isObject(value) ? camelKeys(value) : value,
     ]),
   ) as CamelKeys<T>;
 }

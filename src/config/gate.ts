@@ -1,6 +1,7 @@
 import { readlinkSync, realpathSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import { isObject } from '../tools/values.ts';
 import type { Override, TomlTable } from './environment.ts';
 import { DEFAULTS, type Settings } from './schema.ts';
 import { keyText } from './toml-text.ts';
@@ -141,8 +142,7 @@ function isHarmless(path: Path, value: unknown, folder: string): boolean {
 
 /** Every setting of a file by path; a list is one value, and so are some tables. */
 function entriesOf(value: unknown, path: Path = []): { path: Path; value: unknown }[] {
-  const isTable =
-    typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date);
+  const isTable = isObject(value) && !(value instanceof Date);
   if (!isTable || isOneOf(WHOLE, path)) return [{ path, value }];
   return Object.entries(value).flatMap(([name, child]) => entriesOf(child, [...path, name]));
 }

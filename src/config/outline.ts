@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { listText } from '../core/words.ts';
+import { isObject } from '../tools/values.ts';
 import type { Settings } from './schema.ts';
 import { tomlNumber, valueText } from './toml-text.ts';
 import { configSchema, sectionSchema } from './zod-schema.ts';
@@ -134,8 +135,7 @@ function withoutOurOwn(node: SchemaNode): Record<string, unknown> {
         const parts = Object.entries(part as Record<string, SchemaNode>);
         return [keyword, Object.fromEntries(parts.map(([name, child]) => [name, withoutOurOwn(child)]))];
       }
-      const isNode =
-        typeof part === 'object' && part !== null && !Array.isArray(part) && keyword !== 'default';
+      const isNode = isObject(part) && keyword !== 'default';
       return [keyword, isNode ? withoutOurOwn(part as SchemaNode) : part];
     }),
   );

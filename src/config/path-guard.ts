@@ -159,7 +159,7 @@ export class PathGuard implements SandboxGuard {
       let look = await this.look();
       for (let count = 0; count < MAX_REPAIRS && this.openAgain(look.obstacles); count++)
         look = await this.look();
-      for (const { path, why } of look.obstacles) this.tell({ path, pattern: why });
+      for (const { path, why } of look.obstacles) this.report({ path, pattern: why });
       await this.findNew(look.found);
     });
     this.tidying = tidied.catch(() => {});
@@ -181,7 +181,7 @@ export class PathGuard implements SandboxGuard {
     this.removePlaceholder();
   }
 
-  private tell(breach: Breach): void {
+  private report(breach: Breach): void {
     for (const run of this.running) if (run.before !== undefined) run.breaches.set(breach.path, breach);
   }
 
@@ -444,7 +444,7 @@ export class PathGuard implements SandboxGuard {
     let isAny = false;
     for (const { path, why, isUnreadable } of obstacles) {
       if (!isUnreadable) continue;
-      this.tell({ path, pattern: why });
+      this.report({ path, pattern: why });
       try {
         this.reach(path, (entry) => {
           const descriptor = openSync(entry, O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW);

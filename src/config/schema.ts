@@ -536,7 +536,8 @@ const clusterSection = table(
   },
 );
 
-const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+/** From the most to the least output. */
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 
 const token = table(
   'A client that may use the server, by name; `volley token NAME` prints the lines to add. Only the client keeps the token itself.',
@@ -590,7 +591,7 @@ const serverSection = table('`volley serve`: the HTTP API and the dashboard.', {
         : 'must be an origin such as "https://tools.example.org"',
   ),
   grace_ms: wholeNumber({
-    does: 'How long running tasks may continue after the server is told to stop.',
+    does: 'How long running tasks may continue after the server is asked to stop.',
     default: 10_000,
     min: 0,
     max: MAX_SPAN_MS,
@@ -714,7 +715,7 @@ const server = table(
       'The value of the header.',
     ),
     roots: optionalList({
-      does: 'The folders that the server is told to work in. With `[]` it gets none, and its own arguments decide.',
+      does: 'The folders that the server is given to work in. With `[]` it gets none, and its own arguments decide.',
       examples: ['.'],
       defaultText: '`tools.roots` for a program, none for a server elsewhere',
       maxText: 1024,
@@ -906,7 +907,7 @@ const tasksSection = table('`volley tasks run`: agents that work on the subtasks
     max: A_WEEK_SECONDS,
   }),
   max_retries: wholeNumber({
-    does: 'How often a subtask is retried. The next attempt is told what was missing.',
+    does: 'How often a subtask is retried. The prompt of the next attempt says what was missing.',
     default: 1,
     min: 0,
     max: 100,

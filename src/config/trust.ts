@@ -7,7 +7,7 @@ import { show } from '../core/numbers.ts';
 import { shellQuote } from '../core/shell-quote.ts';
 import { listText } from '../core/words.ts';
 import type { AssembledSettings } from './assemble.ts';
-import type { TomlTable } from './environment.ts';
+import type { EnvironmentVariables, TomlTable } from './environment.ts';
 import { type WaitingSetting, waitingSettings, withoutWaiting } from './gate.ts';
 import { type GitFolders, gitFoldersOf } from './git-folders.ts';
 import type { Settings } from './schema.ts';
@@ -41,10 +41,8 @@ export interface TrustQuestion {
   /** The settings of the file. */
   readonly said: TomlTable;
   readonly waiting: readonly WaitingSetting[];
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: EnvironmentVariables;
 }
-
-type Environment = TrustQuestion['env'];
 
 /**
  * Returns the effective settings and whether the folder is trusted. `isVouchedFor`: the caller vouches for the file.
@@ -230,7 +228,7 @@ function trustCommand(file: string): string {
   return key === file ? `volley trust --config ${shellQuote(file)}` : `volley trust ${shellQuote(key)}`;
 }
 
-function approvalOf(file: string, env: Environment) {
+function approvalOf(file: string, env: EnvironmentVariables) {
   const store = new TrustStore(env);
   const key = trustKey(file);
   const own = store.approval(key);

@@ -7,6 +7,7 @@ import type { RetryOptions } from '../core/retry.ts';
 import { reasonText } from '../core/words.ts';
 import { checkNeeds } from '../tools/needs.ts';
 import type { Tool } from '../tools/tool.ts';
+import { isObject } from '../tools/values.ts';
 import type { ToolCall } from './call.ts';
 
 const NO_RETRIES: RetryOptions = { maxRetries: 0 };
@@ -126,7 +127,7 @@ function computeNeeds(tool: Tool, input: unknown): ResourceRequirements {
 
 /** Spreading a value that is not an object would silently drop it. */
 function checkObject(field: string, value: unknown, example: string): void {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return;
+  if (isObject(value)) return;
   throw new VolleyError(
     'INVALID_VALUE',
     `${field} of a call must be an object such as ${example}, but it is ${show(value)}.`,

@@ -145,7 +145,7 @@ export class CallRunner {
     }
   }
 
-  /** Replaces the stand-in of a tool by the tool itself. */
+  /** Replaces the placeholder of a tool by the tool itself. */
   private withTool(ready: ReadyCall, task: TaskContext): Promise<ReadyCall> {
     return new Promise((resolve, reject) => {
       task.onStop(reject);

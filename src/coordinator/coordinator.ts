@@ -19,6 +19,7 @@ import { loadToolModules } from '../tools/modules.ts';
 import { type ToolDescription, ToolRegistry, type WithheldTool } from '../tools/registry.ts';
 import type { Tool } from '../tools/tool.ts';
 import { discoverAll, sourceNameOf, type ToolSource } from '../tools/tool-source.ts';
+import { isObject } from '../tools/values.ts';
 import type { CallResult, ToolCall } from './call.ts';
 import { CallGroup } from './call-group.ts';
 import { InputReader } from './input-reader.ts';
@@ -484,7 +485,7 @@ function guarded(tool: Tool, { trust }: VolleyConfig): Tool {
 
 /** Throws if the options are invalid, before anything is started. */
 function checkOptions(options: ExecuteOptions): void {
-  if (typeof options !== 'object' || options === null || Array.isArray(options))
+  if (!isObject(options))
     throw invalid(
       `The options must be an object such as { timeoutMs: 60000 }, but they are ${show(options)}`,
     );

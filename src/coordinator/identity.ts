@@ -1,3 +1,4 @@
+import { isObject } from '../tools/values.ts';
 import type { ReadyCall } from './plan.ts';
 
 /** Larger arguments are not compared: serializing them is likely to cost more than the second call. */
@@ -61,7 +62,7 @@ function plain(this: Record<string, unknown>, key: string): unknown {
 
 function sortedPlain(this: Record<string, unknown>, key: string): unknown {
   const value = plain.call(this, key);
-  return typeof value !== 'object' || value === null || Array.isArray(value) ? value : sorted(value);
+  return !isObject(value) ? value : sorted(value);
 }
 
 function isPlain(value: object): boolean {

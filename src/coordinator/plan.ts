@@ -13,10 +13,10 @@ import type { GroupItem, ParallelExecutionEngine, RefusedItem } from '../engine/
 import type { GroupHandle } from '../engine/group-handle.ts';
 import type { ExecutionHandle } from '../engine/handle.ts';
 import type { TaskContext, ToolFunction } from '../engine/task.ts';
-import { isThenable } from '../tools/needs.ts';
 import type { ToolRegistry } from '../tools/registry.ts';
 import type { Tool } from '../tools/tool.ts';
 import { discoverAll, sourceNameOf } from '../tools/tool-source.ts';
+import { isThenable } from '../tools/values.ts';
 import { askSchema, validInput } from './arguments.ts';
 import { callIds, checkDependsOn, checkedList, type ToolCall } from './call.ts';
 import { type CallOptions, preparing, resolveNeeds, resolveOptions, withQuota } from './call-options.ts';

@@ -1,3 +1,4 @@
+import type { EnvironmentVariables } from '../config/environment.ts';
 import { CLUSTER_KEY_VARIABLE, TRUST_VARIABLE } from '../config/user-folder.ts';
 
 /**
@@ -34,9 +35,7 @@ const SECRETS = new Set([TRUST_VARIABLE, CLUSTER_KEY_VARIABLE]);
  * The environment of programs that run in a workspace: git, agents, setup commands and checks. Git sets the variables
  * above for its hooks; if Volley is started by a hook, they would redirect these programs to the hook's repository.
  */
-export function childEnvironment(
-  given: Readonly<Record<string, string | undefined>> = process.env,
-): Record<string, string> {
+export function childEnvironment(given: EnvironmentVariables = process.env): Record<string, string> {
   const entries = Object.entries(given).filter(
     (entry): entry is [string, string] =>
       entry[1] !== undefined && !REPOSITORY_VARIABLES.has(entry[0]) && !SECRETS.has(entry[0]),

@@ -1,4 +1,5 @@
 import type { VolleyConfig } from '../config/config.ts';
+import type { EnvironmentVariables } from '../config/environment.ts';
 import { type LoadOptions, loadConfig } from '../config/load.ts';
 import { trustText } from '../config/trust.ts';
 import type { ParallelToolCoordinator } from '../coordinator/coordinator.ts';
@@ -6,7 +7,6 @@ import { createCoordinator } from '../coordinator/coordinator.ts';
 import { ASK_AGENT, ASK_MODEL } from '../core/ask-tools.ts';
 import type { ToolDescription, WithheldTool } from '../tools/registry.ts';
 import type { McpServerHealth } from './client/server-link.ts';
-import type { Environment } from './client/server-source.ts';
 
 /**
  * A coordinator as `volley.toml` describes it: the limits and rules of the nearest file, the tools of the modules that it
@@ -20,7 +20,7 @@ export async function openCoordinator(options: LoadOptions = {}): Promise<Parall
 /** The same of a configuration that was read already. */
 export async function createFullCoordinator(
   config: VolleyConfig,
-  env?: Environment,
+  env?: EnvironmentVariables,
 ): Promise<ParallelToolCoordinator> {
   const coordinator = await createCoordinator(config);
   const hasModels = Object.keys(config.models).length > 0;

@@ -124,7 +124,7 @@ const REASONS: Partial<Record<ErrorCode, FailureReason>> = {
 
 /**
  * A program in a thread of its own. It knows nothing of journals and tools: it reports the calls that the program makes,
- * and is told how they ended. After each delivery, the program runs until it can only wait. The same input and the same
+ * and receives how they ended. After each delivery, the program runs until it can only wait. The same input and the same
  * deliveries in the same order give the same steps.
  */
 export class ProgramSession {
@@ -163,7 +163,7 @@ export class ProgramSession {
     });
   }
 
-  /** Tells the program how calls ended, one after the other. */
+  /** Delivers to the program how calls ended, one after the other. */
   deliver(deliveries: readonly ProgramDelivery[]): void {
     if (this.isEnded) return;
     for (const { index } of deliveries) this.ended.add(index);

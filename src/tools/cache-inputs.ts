@@ -1,7 +1,7 @@
 import { nearest } from '../core/nearest.ts';
 import { show } from '../core/numbers.ts';
-import { isThenable } from './needs.ts';
 import type { CacheInputs, FileUse, FolderInput } from './tool.ts';
+import { isObject, isThenable } from './values.ts';
 
 const FIELDS: ReadonlySet<string> = new Set<keyof CacheInputs>(['files', 'folders', 'version']);
 const FOLDER_FIELDS: ReadonlySet<string> = new Set<keyof FolderInput>([
@@ -18,7 +18,7 @@ const EXAMPLE = '{ files: ["data.json"] }';
 /** What is wrong with the inputs that a tool declares, if anything. */
 export function cacheProblem(inputs: unknown): string | undefined {
   // The fields of a promise would be those of inputs that are empty.
-  if (typeof inputs !== 'object' || inputs === null || Array.isArray(inputs) || isThenable(inputs))
+  if (!isObject(inputs) || isThenable(inputs))
     return `cache must be an object such as ${EXAMPLE}, or a function that returns one, but it is ${show(inputs)}`;
   const { files, folders, version } = inputs as Partial<Record<keyof CacheInputs, unknown>>;
   if (files !== undefined && !isTexts(files))
@@ -36,7 +36,7 @@ export function cacheProblem(inputs: unknown): string | undefined {
 
 /** What is wrong with the files that a tool declares, if anything. */
 export function filesProblem(files: unknown): string | undefined {
-  if (typeof files !== 'object' || files === null || Array.isArray(files) || isThenable(files))
+  if (!isObject(files) || isThenable(files))
     return `files must be an object such as { inputs: ${EXAMPLE}, outputs: ["out.png"] }, or a function that returns one, but it is ${show(files)}`;
   const { inputs, outputs } = files as Partial<Record<keyof FileUse, unknown>>;
   if (outputs !== undefined && !isTexts(outputs))

@@ -11,6 +11,7 @@ import { checkNeeds } from './needs.ts';
 import { compileSchema, type ToolSchema } from './schema.ts';
 import type { ResultWith, ReturnableBy, SchemaInput, SchemaOutput } from './schema-types.ts';
 import type { InferredToolDefinition, Isolation, Tool, ToolDefinition } from './tool.ts';
+import { isObject } from './values.ts';
 
 const NAME = /^[A-Za-z_][\w.-]{0,127}$/;
 const ISOLATIONS: readonly Isolation[] = ['inline', 'thread', 'process'];
@@ -89,10 +90,10 @@ export function withSource(tool: Tool, source: string): Tool {
   return branded({ ...tool, source });
 }
 
-/** A stand-in for a tool that is not loaded yet; `later` loads the tool itself. */
-export function standInFor(name: string, limitedAs: string, later: () => Promise<Tool>): Tool {
+/** A placeholder for a tool that is not loaded yet; `later` loads the tool itself. */
+export function placeholderFor(name: string, limitedAs: string, later: () => Promise<Tool>): Tool {
   const run = () => {
-    throw internalError(`The stand-in of ${name} was run`);
+    throw internalError(`The placeholder of ${name} was run`);
   };
   return branded({ ...defineTool({ name, limitedAs, resources: () => ({}), run }), later });
 }
@@ -185,7 +186,7 @@ function failUnknown(name: string, field: string, kind: string, known: ReadonlyS
 }
 
 function checkLimits(name: string, limits: RunLimits, isolation: Isolation): void {
-  if (typeof limits !== 'object' || limits === null || Array.isArray(limits))
+  if (!isObject(limits))
     fail(name, `limits must be an object such as { memoryMb: 256 }, but it is ${show(limits)}`);
   for (const [limit, value] of Object.entries(limits)) {
     if (!LIMITS.has(limit)) failUnknown(name, limit, 'limit', LIMITS);

@@ -1,6 +1,6 @@
 import type { LimitReport, Outage } from '../engine/tool-failure.ts';
 
-/** Only the end of a text is read: an error stands there, and a service may send much. */
+/** Only the end of a string is read: an error stands there, and a service may send much. */
 const MAX_READ = 8000;
 /** A reset that is past by less than this is not the one of tomorrow. */
 const JUST_PAST_MS = 2 * 3_600_000;

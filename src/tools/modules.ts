@@ -69,7 +69,7 @@ async function matchingFiles(pattern: string, folder: string, glob: string): Pro
 }
 
 /** Follows links. */
-async function isFile(path: string): Promise<boolean> {
+export async function isFile(path: string): Promise<boolean> {
   return (await stat(path).catch(() => undefined))?.isFile() === true;
 }
 

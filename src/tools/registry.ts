@@ -174,7 +174,7 @@ export class ToolRegistry {
 
   /** Returns the tool with that name if it exists and may be called; throws otherwise. */
   resolve(name: string): Tool {
-    const tool = this.entries.get(name) ?? this.standIn(name);
+    const tool = this.entries.get(name) ?? this.placeholder(name);
     if (tool === undefined) throw this.unknown(name);
     if (!this.isCallable(name) && !this.internal.has(name)) {
       throw new VolleyError('TOOL_NOT_ALLOWED', `The tool ${name} may not be called: ${EXCLUDED}.`, { name });
@@ -230,9 +230,9 @@ export class ToolRegistry {
     }
   }
 
-  private standIn(name: string): Tool | undefined {
+  private placeholder(name: string): Tool | undefined {
     if (this.toolSources.size === 0 || typeof name !== 'string') return undefined;
-    return this.toolSources.get(sourceNameOf(name))?.standIn(name);
+    return this.toolSources.get(sourceNameOf(name))?.placeholder(name);
   }
 
   private unknown(name: string): VolleyError {

@@ -5,8 +5,8 @@ import type { Tool } from './tool.ts';
 export interface ToolSource {
   /** The prefix of the names. */
   readonly name: string;
-  /** The stand-in for a tool until the tools are known; undefined afterwards. */
-  standIn(toolName: string): Tool | undefined;
+  /** The placeholder for a tool until the tools are known; undefined afterwards. */
+  placeholder(toolName: string): Tool | undefined;
   /** Discovers the tools. Never rejects: calls of a tool report what went wrong. */
   discover(): Promise<void>;
   /** Releases everything it started. */

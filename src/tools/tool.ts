@@ -196,7 +196,7 @@ export interface Tool<I = unknown, O = unknown, A = I> {
    */
   readonly source?: string;
   /**
-   * For a stand-in: loads the tool itself. Rejects if there is no such tool.
+   * For a placeholder: loads the tool itself. Rejects if there is no such tool.
    *
    * @internal
    */

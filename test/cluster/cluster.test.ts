@@ -222,7 +222,7 @@ describe('a cluster', () => {
     const { cluster: link, calls } = await cluster.coordinator([double]);
     await vi.waitFor(() => expect(link.workers).toEqual(['a']), { timeout: 60_000 });
     const nothing = async () => {};
-    calls.addSource({ name: 'files', standIn: () => undefined, discover: nothing, close: nothing });
+    calls.addSource({ name: 'files', placeholder: () => undefined, discover: nothing, close: nothing });
     calls.register(defineTool({ name: 'files.read', run: () => 'here' }));
     const result = await calls.executeSingle({ name: 'files.read', arguments: {} });
     expect(result).toMatchObject({ status: 'completed', value: 'here' });

@@ -1,21 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { Execution } from '../../src/core/execution.ts';
-import { type Explanation, explain } from '../../src/core/explain.ts';
+import { Explanations } from './support/explanations.ts';
 import { World } from './support/world.ts';
 
 /** The texts of all explanations; the last test compares them with a golden file. */
-const texts: string[] = [];
-
-function note(explanation: Explanation): Explanation {
-  texts.push(explanation.text);
-  return explanation;
-}
-
-function explained(world: World, execution: Execution): Explanation {
-  const explanation = explain(world.scheduler, execution, world.now);
-  expect(explanation.status).toBe('queued');
-  return note(explanation);
-}
+const explanations = new Explanations();
+const explained = explanations.ofQueued.bind(explanations);
 
 /** One that wants a lock and nothing else, so that it never waits for anything else. */
 const onlyLock = (kind: 'shared' | 'exclusive') => ({
@@ -100,5 +89,5 @@ describe('an execution that the scheduler has not looked at yet', () => {
 });
 
 it('reads as in the golden file', async () => {
-  await expect(texts.join('\n')).toMatchFileSnapshot('golden/explain-precedence.txt');
+  await expect(explanations.texts.join('\n')).toMatchFileSnapshot('golden/explain-precedence.txt');
 });

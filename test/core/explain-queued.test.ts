@@ -1,21 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { Execution } from '../../src/core/execution.ts';
-import { type Explanation, explain } from '../../src/core/explain.ts';
+import { Explanations } from './support/explanations.ts';
 import { World } from './support/world.ts';
 
 /** The texts of all explanations; the last test compares them with a golden file. */
-const texts: string[] = [];
-
-function note(explanation: Explanation): Explanation {
-  texts.push(explanation.text);
-  return explanation;
-}
-
-function explained(world: World, execution: Execution): Explanation {
-  const explanation = explain(world.scheduler, execution, world.now);
-  expect(explanation.status).toBe('queued');
-  return note(explanation);
-}
+const explanations = new Explanations();
+const explained = explanations.ofQueued.bind(explanations);
 
 describe('a queued execution', () => {
   it('is told when everything is paused', () => {
@@ -253,5 +242,5 @@ describe('the count of those who go before', () => {
 });
 
 it('reads as in the golden file', async () => {
-  await expect(texts.join('\n')).toMatchFileSnapshot('golden/explain-queued.txt');
+  await expect(explanations.texts.join('\n')).toMatchFileSnapshot('golden/explain-queued.txt');
 });

@@ -1,19 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import type { Execution } from '../../src/core/execution.ts';
-import { type Explanation, explain } from '../../src/core/explain.ts';
+import { explain } from '../../src/core/explain.ts';
+import { Explanations } from './support/explanations.ts';
 import { World } from './support/world.ts';
 
 /** The texts of all explanations; the last test compares them with a golden file. */
-const texts: string[] = [];
-
-function note(explanation: Explanation): Explanation {
-  texts.push(explanation.text);
-  return explanation;
-}
-
-function explained(world: World, execution: Execution): Explanation {
-  return note(explain(world.scheduler, execution, world.now));
-}
+const explanations = new Explanations();
+const explained = explanations.of.bind(explanations);
 
 describe('an execution that waits for dependencies', () => {
   it('names those that are open, with their status', () => {
@@ -85,10 +77,10 @@ describe('a running execution', () => {
     const world = new World();
     world.advance(500);
     const execution = world.submit({ timeoutMs: 300, stallMs: 200, deadlineMs: 400 });
-    const late = note(explain(world.scheduler, execution, world.now + 350));
+    const late = explanations.note(explain(world.scheduler, execution, world.now + 350));
     expect(late.text).toContain('timeout in 0 ms');
     world.keeping(execution);
-    expect(note(explain(world.scheduler, execution, world.now + 350))).toMatchObject({
+    expect(explanations.note(explain(world.scheduler, execution, world.now + 350))).toMatchObject({
       runningForMs: 350,
       timeoutInMs: undefined,
       stallInMs: undefined,
@@ -115,7 +107,7 @@ describe('an execution between two attempts', () => {
     const execution = world.submit({ retry: { maxRetries: 2, delayMs: 1500, jitter: 0 } });
     const failure = { reason: 'error', error: new Error('no route to host') } as const;
     world.fail(execution, failure);
-    expect(note(explain(world.scheduler, execution, world.now, failure))).toMatchObject({
+    expect(explanations.note(explain(world.scheduler, execution, world.now, failure))).toMatchObject({
       status: 'retrying',
       reason: 'retry-pause',
       retryInMs: 1500,
@@ -218,5 +210,5 @@ describe('a settled execution', () => {
 });
 
 it('reads as in the golden file', async () => {
-  await expect(texts.join('\n')).toMatchFileSnapshot('golden/explain.txt');
+  await expect(explanations.texts.join('\n')).toMatchFileSnapshot('golden/explain.txt');
 });

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { say } from '../cli/support/program.ts';
 import { trustFolder } from '../support/trust.ts';
+import { until } from '../support/until.ts';
 import { runBuilt, startBuilt } from './support/built-volley.ts';
 import { project } from './support/project.ts';
 
@@ -28,14 +29,6 @@ const files = {
   'work.json': JSON.stringify(['a', 'b'].map((key) => ({ id: key, function: 'held', params: { key } }))),
 };
 const SLOW = { timeout: 300_000 };
-
-async function until(isSo: () => boolean): Promise<void> {
-  const deadline = Date.now() + 120_000;
-  while (!isSo()) {
-    if (Date.now() > deadline) throw new Error('it never came to that');
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}
 
 describe('start --detach', () => {
   it('answers when the batch runs, so that watch and wait find it running', SLOW, async () => {

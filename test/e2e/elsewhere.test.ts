@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { say } from '../cli/support/program.ts';
 import { trustFolder } from '../support/trust.ts';
+import { until } from '../support/until.ts';
 import { runBuilt, startBuilt } from './support/built-volley.ts';
 import { project } from './support/project.ts';
 
@@ -29,14 +30,6 @@ const files = {
   'tools.mjs': TOOLS,
   'work.json': JSON.stringify({ max_concurrent: 2, tasks: ['a', 'b', 'c'].map(task) }),
 };
-
-async function until(isSo: () => boolean): Promise<void> {
-  const deadline = Date.now() + 120_000;
-  while (!isSo()) {
-    if (Date.now() > deadline) throw new Error('it never came to that');
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}
 
 describe('a batch that runs in another process', () => {
   it('takes tasks that are added, loses those that are cancelled, and stops when it is told to', async () => {

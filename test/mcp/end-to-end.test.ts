@@ -7,11 +7,12 @@ import { type Client, StreamableHTTPClientTransport } from '@modelcontextprotoco
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startBuilt } from '../e2e/support/built-volley.ts';
 import { project } from '../e2e/support/project.ts';
+import { isAlive } from '../support/alive.ts';
 import { isDeep } from '../support/depth.ts';
 import { trustFolder } from '../support/trust.ts';
+import { until } from '../support/until.ts';
 import { fiftyCalls } from './client/support/fifty-calls.ts';
-import { isAlive } from './client/support/open.ts';
-import { clientOf, dataOf, until } from './server/support/mcp.ts';
+import { clientOf, dataOf } from './server/support/mcp.ts';
 import { connectStdio } from './server/support/stdio-client.ts';
 
 const require = createRequire(import.meta.url);

@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { project } from '../e2e/support/project.ts';
-import { isAlive, until } from '../mcp/client/support/open.ts';
 import { PROGRAM_ARGS } from '../mcp/server/support/stdio-client.ts';
+import { isAlive } from '../support/alive.ts';
 import { trustFolder } from '../support/trust.ts';
+import { until } from '../support/until.ts';
 
 /** Node is started by its path, and nothing else is needed. */
 const WITHOUT_PERL = { PATH: '/nonexistent' };

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { say } from '../cli/support/program.ts';
 import { endOf, runBuilt, startBuilt } from '../e2e/support/built-volley.ts';
 import { project } from '../e2e/support/project.ts';
+import { isAlive } from '../support/alive.ts';
 import { trustFolder } from '../support/trust.ts';
 import { onTerminal, type StartedBy } from './support/terminal.ts';
 
@@ -59,17 +60,8 @@ async function closeWhileHeld(startedBy: StartedBy): Promise<Record<string, numb
   const { stdout } = await say(folder, ['status', '--json']);
   expect(JSON.parse(stdout).data.counts).toMatchObject({ running: 3 });
   writeFileSync(join(folder, 'go'), '');
-  await expect.poll(() => isThere(pid)).toBe(false);
+  await expect.poll(() => isAlive(pid)).toBe(false);
   return countsOf(folder);
-}
-
-function isThere(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 describe('closing the terminal of a run', () => {

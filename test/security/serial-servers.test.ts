@@ -4,9 +4,10 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { endOf, runBuilt, startBuilt } from '../e2e/support/built-volley.ts';
 import { project } from '../e2e/support/project.ts';
-import { isAlive, until } from '../mcp/client/support/open.ts';
+import { isAlive } from '../support/alive.ts';
 import { amount, casesOf } from '../support/depth.ts';
 import { trustFolder } from '../support/trust.ts';
+import { until } from '../support/until.ts';
 
 const SERVER = fileURLToPath(new URL('./support/counter-mcp-server.mjs', import.meta.url));
 

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync 
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startPostgres } from '../../scripts/start-postgres.ts';
+import { isAlive } from './alive.ts';
 
 /** The folder of the server that all tests share. The set-up step names it; the first test that needs it starts it. */
 const FOLDER = 'VOLLEY_TEST_POSTGRES';
@@ -45,16 +46,7 @@ export async function stopSharedPostgres(): Promise<void> {
   if (existsSync(pidFile)) {
     const pid = Number(readFileSync(pidFile, 'utf8').split('\n')[0]);
     process.kill(pid, 'SIGQUIT');
-    while (existsSync(pidFile) && isThere(pid)) await sleep(10);
+    while (existsSync(pidFile) && isAlive(pid)) await sleep(10);
   }
   rmSync(folder, { recursive: true, force: true });
-}
-
-function isThere(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -1,11 +1,10 @@
-import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { defineTool } from '../../src/tools/define-tool.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { HeldCalls } from '../batch/support/rig.ts';
 import { isDeep } from '../support/depth.ts';
-import { openPage, picture, useBrowser } from './support/browser.ts';
+import { openPage, picture, useBrowser, violations } from './support/browser.ts';
 import { serveDashboard } from './support/dashboard.ts';
 
 useBrowser();
@@ -42,16 +41,6 @@ async function serveMixed() {
   await dashboard.rig.ask('start', { batch: 'import', max_concurrent: 8 });
   await held.started('k4');
   return dashboard;
-}
-
-/** What axe has against the page as it stands: `rule: element`. */
-async function violations(page: Page): Promise<string[]> {
-  // The views are of one page, which has it since the first.
-  if (!(await page.evaluate('"axe" in window'))) await page.evaluate(axe.source);
-  return page.evaluate(
-    `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
-      violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => id + ': ' + html.slice(0, 160) + failureSummary)))`,
-  );
 }
 
 /** Goes through all views, has each checked and keeps a picture of it. */

@@ -1,5 +1,3 @@
-import axe from 'axe-core';
-import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { buildDashboard } from '../../scripts/build-dashboard.ts';
 import type { WorkerStatus } from '../../src/coordinator/remote-runner.ts';
@@ -8,7 +6,7 @@ import type { Tool } from '../../src/tools/tool.ts';
 import { serve } from '../server/support/serve.ts';
 import { put, texts } from '../tasks/support/feature.ts';
 import { git } from '../tasks/workspace/support.ts';
-import { openPage, picture, useBrowser } from './support/browser.ts';
+import { openPage, picture, useBrowser, violations } from './support/browser.ts';
 
 useBrowser();
 
@@ -121,14 +119,6 @@ async function serveAll() {
   }
   await ask('start', { batch: 'work' });
   return { ...served, subtasks };
-}
-
-async function violations(page: Page): Promise<string[]> {
-  if (!(await page.evaluate('"axe" in window'))) await page.evaluate(axe.source);
-  return page.evaluate(
-    `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
-      violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => id + ': ' + html.slice(0, 160) + failureSummary)))`,
-  );
 }
 
 const SIZES = [

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { ModelSettings, VolleyConfig } from '../../config/config.ts';
+import type { EnvironmentVariables } from '../../config/environment.ts';
 import { MODEL_KEY } from '../../config/schema.ts';
 import { requireUnchanged } from '../../config/trust.ts';
 import { ASK_MODEL } from '../../core/ask-tools.ts';
@@ -25,8 +26,6 @@ import {
   quotaOf,
 } from './model-api.ts';
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
 const MAX_RESPONSE_BYTES = 16 * 2 ** 20;
 /** So that the request's own timeout, which says more, expires before the engine's. */
 const MARGIN_MS = 5000;
@@ -51,7 +50,7 @@ type AskModelResult = z.infer<typeof OUTPUT>;
 export function askModelTool(
   environment: ToolEnvironment,
   { models, trust }: Pick<VolleyConfig, 'models' | 'trust'>,
-  env: Environment,
+  env: EnvironmentVariables,
 ): Tool<AskModelInput, AskModelResult> {
   const reader = readFileTool(environment);
   const slowest = Math.max(...Object.values(models).map(({ timeoutMs }) => timeoutMs));
@@ -119,11 +118,11 @@ function unknownModel(models: Models, name: string | undefined): never {
 }
 
 /** The keys of all models that have one. */
-export function modelKeys(models: Models, env: Environment): string[] {
+export function modelKeys(models: Models, env: EnvironmentVariables): string[] {
   return Object.values(models).flatMap(({ key }) => env[MODEL_KEY.exec(key)?.[1] ?? '']?.trim() || []);
 }
 
-function keyOf(name: string, { key }: ModelSettings, env: Environment): string | undefined {
+function keyOf(name: string, { key }: ModelSettings, env: EnvironmentVariables): string | undefined {
   const variable = MODEL_KEY.exec(key)?.[1];
   if (variable === undefined) return undefined;
   const value = env[variable]?.trim();
@@ -151,7 +150,7 @@ async function promptText(
 
 /** In a code block that the content cannot close. */
 function fenced(content: string): string {
-  const longest = (content.match(/`+/g) ?? []).reduce((most, ticks) => Math.max(most, ticks.length), 2);
+  const longest = (content.match(/`+/g) ?? []).reduce((max, ticks) => Math.max(max, ticks.length), 2);
   const fence = '`'.repeat(longest + 1);
   return `${fence}\n${content}${content.endsWith('\n') ? '' : '\n'}${fence}`;
 }

@@ -1,4 +1,5 @@
 import type { VolleyConfig } from '../../config/config.ts';
+import type { EnvironmentVariables } from '../../config/environment.ts';
 import { childEnvironment } from '../../git/child-environment.ts';
 import type { ToolSet } from '../../tools/builtin/environment.ts';
 import type { Tool } from '../../tools/tool.ts';
@@ -6,10 +7,8 @@ import { AgentWorktrees } from '../agent-worktrees.ts';
 import { askAgentTool } from './ask-agent.ts';
 import { askModelTool } from './ask-model.ts';
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
 /** `ask_agent` and `ask_model`, as far as the configuration enables them. */
-export function askTools(config: VolleyConfig, env: Environment = process.env): ToolSet {
+export function askTools(config: VolleyConfig, env: EnvironmentVariables = process.env): ToolSet {
   return {
     toolsFor: (environment) => {
       const tools: Tool[] = [];

@@ -3,6 +3,7 @@ import { parseExactJson } from '../../core/json-numbers.ts';
 import { nearest } from '../../core/nearest.ts';
 import { show } from '../../core/numbers.ts';
 import { snakeCase } from '../../core/words.ts';
+import { isObject } from '../../tools/values.ts';
 import { ACTIONS, type ActionName } from './all.ts';
 import type { Scope } from './define-action.ts';
 
@@ -101,7 +102,7 @@ function unwrap(request: Fields): Fields {
 
 function objectOf(value: unknown, what: string): Fields {
   const read = typeof value === 'string' ? parsed(value, what) : value;
-  if (typeof read === 'object' && read !== null && !Array.isArray(read)) return read as Fields;
+  if (isObject(read)) return read as Fields;
   throw invalid(`${what} must be an object such as { "action": "status" }, but it is ${show(read)}`);
 }
 

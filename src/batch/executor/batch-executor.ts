@@ -61,7 +61,8 @@ export class BatchExecutor implements AsyncDisposable {
   /** Undefined until it is first needed. */
   private coordinator: ParallelToolCoordinator | undefined;
 
-  constructor({ coordinator: given, store, sizes }: BatchExecutorOptions) {
+  constructor(options: BatchExecutorOptions) {
+    const { coordinator: given, store, sizes } = options;
     let opening: Promise<ParallelToolCoordinator> | undefined;
     if (typeof given !== 'function') this.coordinator = given;
     const coordinator = async () => {

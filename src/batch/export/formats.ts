@@ -34,7 +34,7 @@ const COLUMNS = [
   'index',
 ] as const satisfies readonly (keyof ResultRow)[];
 
-/** Spreadsheets run a text that begins like this as a formula. */
+/** Spreadsheets run a string that begins like this as a formula. */
 const FORMULA = /^[=+\-@\t\r\n＝＋－＠]/;
 const NUMBER = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/;
 const QUOTED = /[",\r\n]/;

@@ -6,6 +6,7 @@ import { resourceNameProblem } from '../../core/resource-names.ts';
 import { type CountableNeeds, RESOURCE_TABLE } from '../../core/resource-table.ts';
 import { COMPUTE, RUN_PROGRAM } from '../../core/script-tools.ts';
 import { TASK_STATUSES, type TaskOptions } from '../../store/records.ts';
+import { isObject } from '../../tools/values.ts';
 
 /** Control characters and lone surrogates break lines, terminals and files. */
 const UNPRINTABLE = /[\p{Cc}\p{Surrogate}]/u;
@@ -60,10 +61,7 @@ export const STATUS_FILTER = z
 
 /** An object that is passed on unchanged: the tool validates its fields. */
 export const PARAMS = z
-  .custom<Record<string, unknown>>(
-    (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
-    { error: 'must be an object' },
-  )
+  .custom<Record<string, unknown>>((value) => isObject(value), { error: 'must be an object' })
   .meta({ type: 'object' });
 
 type ResourceRow = (typeof RESOURCE_TABLE)[number];

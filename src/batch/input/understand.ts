@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { parseExactJson } from '../../core/json-numbers.ts';
 import { show } from '../../core/numbers.ts';
 import { snakeCase } from '../../core/words.ts';
+import { isObject } from '../../tools/values.ts';
 import { checkInput, SYNONYMS } from './check.ts';
 import { DEFAULT_WAIT_SECONDS } from './fields.ts';
 
@@ -249,10 +250,6 @@ function isFunctionName(name: unknown): boolean {
 function isObjectSchema(schema: z.core.$ZodType): boolean {
   const { def } = (schema as z.core.$ZodTypes)._zod;
   return def.type === 'record' || z.globalRegistry.get(schema)?.['type'] === 'object';
-}
-
-function isObject(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function parsedOrNot(text: string): unknown {

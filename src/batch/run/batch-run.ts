@@ -316,11 +316,11 @@ export class BatchRun implements TaskRunParts, GroupHost {
   }
 
   /** Explains why the first few waiting tasks wait; of the items of a group, one. */
-  explainWaiting(most: number): { readonly id: string; readonly text: string }[] {
+  explainWaiting(max: number): { readonly id: string; readonly text: string }[] {
     const found: { id: string; text: string }[] = [];
     const groups = new Set<GroupRun>();
     for (const [id, { owner }] of this.tasks) {
-      if (found.length === most) break;
+      if (found.length === max) break;
       if (owner !== undefined && groups.has(owner)) continue;
       const text = this.explain(id);
       if (text === undefined) continue;
@@ -568,7 +568,7 @@ export class BatchRun implements TaskRunParts, GroupHost {
     if (events.hasListeners) events.publish({ type: 'changed', batch: this.batch, at: Date.now() });
   }
 
-  /** Tells the engine how long the functions took in earlier processes, so that it can plan from the start. */
+  /** Gives the engine the durations of the functions in earlier processes, so that it can plan from the start. */
   private async learnDurations(tasks: readonly PlannedTask[]): Promise<void> {
     if (this.group !== undefined || tasks.length < 2 || tasks.length > MAX_PLANNED) return;
     const toolOf = new Map<string, string>();

@@ -169,7 +169,7 @@ export class AttemptOutput {
     return { seq: this.seq, attempt: this.attempt, firstLine, lines };
   }
 
-  /** Gathers the lines of a text that have ended. */
+  /** Gathers the lines of a string that have ended. */
   private add(stream: OutputStreamName, state: StreamState, text: string): void {
     const end = text.lastIndexOf('\n') + 1;
     if (end > 0) {

@@ -129,7 +129,7 @@ const VALUES_OF_COMMANDS: Readonly<Record<string, Values>> = {
   'export --format': () => plain(['json', 'csv', 'jsonl', 'markdown']),
   'mcp --scope': () => plain(['project', 'user']),
   'token --scope': () => plain(SCOPES),
-  'serve --log-level': async () => plain((await import('../../server/log/log.ts')).LOG_LEVELS),
+  'serve --log-level': async () => plain((await import('../../config/schema.ts')).LOG_LEVELS),
 };
 const ARGUMENTS: Readonly<Record<string, Values>> = {
   explain: ids,

@@ -90,9 +90,9 @@ export const simulateCommand = defineCommand<SimulateOptions>({
         return EXIT.ok;
       }
       const notes = [...durations.map(durationText), ...decisions(tasks)];
-      const most = session.config.limits.maxConcurrency;
-      if (numbers.some((number) => number > most))
-        notes.push(`To run more than ${most} at once, raise max_concurrency in [limits] of volley.toml.`);
+      const max = session.config.limits.maxConcurrency;
+      if (numbers.some((number) => number > max))
+        notes.push(`To run more than ${max} at once, raise max_concurrency in [limits] of volley.toml.`);
       const title = `${name}: ${planCountText(tasks)}, simulated; nothing was started`;
       const colors = createColors(wantsColors(io.stdout, io.env));
       io.stdout.writeStyled(simulationText(title, forecasts, notes, colors));

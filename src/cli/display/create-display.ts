@@ -1,4 +1,5 @@
 import type { Timing } from '../../batch/timing.ts';
+import type { EnvironmentVariables } from '../../config/environment.ts';
 import { createColors, wantsColors } from '../output/colors.ts';
 import { LiveDisplay } from './live-display.ts';
 import { PlainDisplay } from './plain-display.ts';
@@ -7,7 +8,7 @@ import type { Display, DisplayedBatch } from './view.ts';
 
 export interface DisplayOptions {
   readonly stream: TerminalStream & { readonly isTTY?: boolean };
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: EnvironmentVariables;
   /** Called for each drawing. */
   readonly view: () => DisplayedBatch;
   /** What the user has to know now, such as how to cancel. Cheap: called at every change. */

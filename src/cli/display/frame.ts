@@ -170,8 +170,8 @@ function toPlain(task: DisplayedTask): DisplayedTask {
   };
 }
 
-function widest(tasks: readonly DisplayedTask[], key: 'name' | 'function', most: number): number {
-  return tasks.reduce((width, task) => Math.min(most, Math.max(width, textWidth(task[key]))), 0);
+function widest(tasks: readonly DisplayedTask[], key: 'name' | 'function', max: number): number {
+  return tasks.reduce((width, task) => Math.min(max, Math.max(width, textWidth(task[key]))), 0);
 }
 
 function shareText(progress: number | undefined): string {

@@ -1,5 +1,5 @@
 import { taskPages } from '../../batch/context.ts';
-import { endedOf, hasSucceeded, type TaskCounts, totalOf } from '../../batch/counts.ts';
+import { ENDED, endedOf, hasSucceeded, type TaskCounts, totalOf } from '../../batch/counts.ts';
 import { commonText } from '../../batch/results-summary.ts';
 import { spendingText } from '../../batch/run/spending.ts';
 import { printableLine } from '../../core/printable-text.ts';
@@ -22,7 +22,6 @@ import { causeText } from './event-lines.ts';
 import { type DisplayedCompletion, type DisplayedFailure, taskLabel } from './view.ts';
 
 const DEFAULT_COLUMNS = 100;
-const ENDED = ['completed', 'failed', 'cancelled', 'skipped'] as const;
 const WORKED: readonly TaskStatus[] = ['completed', 'failed'];
 const MAX_SLOWEST = 5;
 const MAX_SHOWN_CAUSES = 8;

@@ -21,7 +21,7 @@ export function ganttLines(
   lengthMs: number,
   { columns, colors }: { readonly columns: number; readonly colors: Colors },
 ): string[] {
-  const longest = rows.reduce((most, { label }) => Math.max(most, label.length), 0);
+  const longest = rows.reduce((max, { label }) => Math.max(max, label.length), 0);
   const labelWidth = Math.min(longest, MAX_LABEL, Math.max(8, Math.floor(columns / 3)));
   const width = Math.max(MIN_CHART, columns - labelWidth - 4);
   const toColumn = (ms: number) => (lengthMs === 0 ? 0 : Math.round((ms / lengthMs) * width));

@@ -221,8 +221,8 @@ export interface Bar {
   readonly spans: readonly TaskSpan[];
 }
 
-/** At most `most` bars: of more tasks, short ones are joined, so that a lane looks as busy as it was. */
-export function barsOf(spans: readonly TaskSpan[], most: number, msPerPixel: number): Bar[] {
+/** At most `max` bars: of more tasks, short ones are joined, so that a lane looks as busy as it was. */
+export function barsOf(spans: readonly TaskSpan[], max: number, msPerPixel: number): Bar[] {
   const byLane: TaskSpan[][] = [];
   for (const span of spans) {
     byLane[span.lane] ??= [];
@@ -230,7 +230,7 @@ export function barsOf(spans: readonly TaskSpan[], most: number, msPerPixel: num
   }
   let width = 0;
   let bars = spans.map(toBar);
-  while (bars.length > most) {
+  while (bars.length > max) {
     width = width === 0 ? msPerPixel : width * 2;
     bars = byLane.flatMap((lane) => bundle(lane, width));
   }
@@ -267,8 +267,9 @@ function toBar(span: TaskSpan): Bar {
 function toBundle(spans: readonly TaskSpan[], endMs: number): Bar {
   const counts = new Map<TaskStatus, number>();
   for (const { task } of spans) counts.set(task.status, (counts.get(task.status) ?? 0) + 1);
-  let [{ task: most }] = spans as [TaskSpan];
-  for (const { task } of spans) if (counts.get(task.status)! > counts.get(most.status)!) most = task;
+  let [{ task: commonest }] = spans as [TaskSpan];
+  for (const { task } of spans)
+    if (counts.get(task.status)! > counts.get(commonest.status)!) commonest = task;
   const { lane, startMs } = spans[0]!;
-  return { lane, startMs, endMs, status: most.status, failed: counts.get('failed') ?? 0, spans };
+  return { lane, startMs, endMs, status: commonest.status, failed: counts.get('failed') ?? 0, spans };
 }

@@ -94,10 +94,10 @@ export function layOutLinks(
   const heights = placeHeights({ ...net, columns }, sizeOf);
   const items = columns.flat();
   const top = items.reduce(
-    (least, item) => Math.min(least, heights[item]! - sizeOf(item) / 2),
+    (min, item) => Math.min(min, heights[item]! - sizeOf(item) / 2),
     Number.POSITIVE_INFINITY,
   );
-  const bottom = items.reduce((most, item) => Math.max(most, heights[item]!), 0) + sizes.node / 2;
+  const bottom = items.reduce((max, item) => Math.max(max, heights[item]!), 0) + sizes.node / 2;
   return {
     nodes: nodes.map((node) => ({ node, column: depths[node]!, y: heights[node]! - top })),
     edges: forward.map((link, index) => ({
@@ -129,7 +129,7 @@ class Net implements Columns {
     nodes: readonly number[],
     private readonly depths: readonly number[],
   ) {
-    const count = nodes.reduce((most, node) => Math.max(most, depths[node]! + 1), 0);
+    const count = nodes.reduce((max, node) => Math.max(max, depths[node]! + 1), 0);
     this.columns = Array.from({ length: count }, () => []);
     this.left = Array.from({ length: nodeCount }, () => []);
     this.right = Array.from({ length: nodeCount }, () => []);

@@ -126,10 +126,10 @@ interface Tick {
 }
 
 /** About `most` round marks for a part of a timeline that begins at 0. */
-export function ticksFor(lengthMs: number, most: number, fromMs = 0): Tick[] {
-  const least = lengthMs / most;
-  const days = Math.max(1, Math.ceil(least / (24 * HOUR)));
-  const step = STEPS.find((one) => one >= least) ?? days * 24 * HOUR;
+export function ticksFor(lengthMs: number, max: number, fromMs = 0): Tick[] {
+  const min = lengthMs / max;
+  const days = Math.max(1, Math.ceil(min / (24 * HOUR)));
+  const step = STEPS.find((one) => one >= min) ?? days * 24 * HOUR;
   const ticks: Tick[] = [];
   const first = Math.max(0, Math.ceil(fromMs / step)) * step;
   for (let ms = first; ms <= fromMs + lengthMs; ms += step) ticks.push({ ms, text: tickText(ms, step) });

@@ -9,6 +9,7 @@ import { IdMap } from '../../core/id-map.ts';
 import { reasonText } from '../../core/words.ts';
 import type { Store } from '../../store/store.ts';
 import type { Io } from '../output/io.ts';
+import { usageError } from '../output/messages.ts';
 import { LargeTaskFile } from './large-file.ts';
 import { type PlainObject, readTaskFile, type TaskFile } from './task-file.ts';
 import { tasksFromTemplate } from './template.ts';
@@ -47,9 +48,9 @@ const LARGE_BYTES = 8 * 2 ** 20;
 export async function collectTasks(source: RunSource, { cwd, stdin }: Io): Promise<RunTasks | LargeTaskFile> {
   const { file, each, ask } = source;
   if (ask === undefined && (source.agent ?? source.model ?? source.schema ?? source.worktrees) !== undefined)
-    throw usage('--agent, --model, --schema and --worktrees need --ask: a prompt for each file.');
+    throw usageError('--agent, --model, --schema and --worktrees need --ask: a prompt for each file.');
   if (each !== undefined) {
-    if (file !== undefined) throw usage('Give either a task file or --each, not both.');
+    if (file !== undefined) throw usageError('Give either a task file or --each, not both.');
     const { function: tool, params, ...fixed } = await callOf(source, cwd);
     const tasks = withIds(
       await tasksFromTemplate({ each, function: tool, params: params ?? '{}', ...fixed }, cwd),
@@ -57,11 +58,11 @@ export async function collectTasks(source: RunSource, { cwd, stdin }: Io): Promi
     const named = fixed.fixedParams === undefined ? [each, tool, params] : [each, tool, params, fixed];
     return { batch: `each-${hashOf(named)}`, tasks, settings: {} };
   }
-  if (ask !== undefined) throw usage('--ask needs --each: the files to ask about.');
+  if (ask !== undefined) throw usageError('--ask needs --each: the files to ask about.');
   if (source.function !== undefined || source.params !== undefined)
-    throw usage('--function and --params need --each: in a file, every task has its own.');
+    throw usageError('--function and --params need --each: in a file, every task has its own.');
   if (file === undefined)
-    throw usage('Give a task file (- for standard input), or --each with --function or --ask.');
+    throw usageError('Give a task file (- for standard input), or --each with --function or --ask.');
   const read = await readTasks(file, stdin, cwd);
   if (read instanceof LargeTaskFile) return read;
   const { tasks, settings } = read;
@@ -75,13 +76,16 @@ async function callOf(
   cwd: string,
 ): Promise<{ function: string; params: string | undefined; fixedParams?: PlainObject }> {
   if (ask === undefined) {
-    if (tool === undefined) throw usage('--each needs --function, the tool to call for each file, or --ask.');
+    if (tool === undefined)
+      throw usageError('--each needs --function, the tool to call for each file, or --ask.');
     return { function: tool, params };
   }
   if (tool !== undefined || params !== undefined)
-    throw usage('Give either --ask, or --function with --params, not both.');
-  if (agent !== undefined && model !== undefined) throw usage('Give either --agent or --model, not both.');
-  if (worktrees && model !== undefined) throw usage('--worktrees is for agents: a model changes no files.');
+    throw usageError('Give either --ask, or --function with --params, not both.');
+  if (agent !== undefined && model !== undefined)
+    throw usageError('Give either --agent or --model, not both.');
+  if (worktrees && model !== undefined)
+    throw usageError('--worktrees is for agents: a model changes no files.');
   return {
     function: model === undefined ? ASK_AGENT : ASK_MODEL,
     params: JSON.stringify({ prompt: ask, files: ['{}'] }),
@@ -98,7 +102,7 @@ async function readSchema(file: string, cwd: string): Promise<unknown> {
   try {
     return JSON.parse(await readFile(resolve(cwd, file), 'utf8'));
   } catch (error) {
-    throw usage(`--schema: ${file} cannot be used: ${reasonText(error)}`);
+    throw usageError(`--schema: ${file} cannot be used: ${reasonText(error)}`);
   }
 }
 
@@ -192,8 +196,4 @@ function hashOf(value: unknown): string {
     .update(JSON.stringify(value) ?? '')
     .digest('hex')
     .slice(0, ID_LENGTH);
-}
-
-function usage(message: string): VolleyError {
-  return new VolleyError('INVALID_VALUE', message);
 }

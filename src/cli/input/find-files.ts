@@ -5,6 +5,8 @@ import picomatch from 'picomatch';
 import { VolleyError } from '../../core/errors.ts';
 import { globProblem } from '../../core/glob.ts';
 import { listText } from '../../core/words.ts';
+import { isFile } from '../../tools/modules.ts';
+import { isNegated } from '../../tools/pattern/path-patterns.ts';
 
 /** A pattern that visits more was not meant. */
 const MAX_ENTRIES = 500_000;
@@ -20,7 +22,7 @@ const SKIPPED_FOLDERS = ['node_modules', '.git'];
  * absolute. A pattern with a leading `!` excludes files. Links to files count; links to folders are not followed.
  */
 export async function findFiles(patterns: readonly string[], folder: string): Promise<string[]> {
-  const [wanted, unwanted] = [patterns.filter((one) => !isNegative(one)), patterns.filter(isNegative)];
+  const [wanted, unwanted] = [patterns.filter((one) => !isNegated(one)), patterns.filter(isNegated)];
   for (const pattern of patterns) checkPattern(pattern);
   if (wanted.length === 0)
     throw templateError('All patterns begin with "!": add one that includes files.', { patterns });
@@ -113,15 +115,6 @@ class GlobWalk {
   }
 }
 
-async function isFile(path: string): Promise<boolean> {
-  return (await stat(path).catch(() => undefined))?.isFile() === true;
-}
-
-/** `!(a|b)` is a glob of its own. */
-function isNegative(pattern: string): boolean {
-  return pattern.startsWith('!') && pattern[1] !== '(';
-}
-
 /** Removes `./` and double slashes, so that a file has one name. */
 function tidy(pattern: string): string {
   const path = pattern === '' ? '' : posix.normalize(pattern);
@@ -129,7 +122,7 @@ function tidy(pattern: string): string {
 }
 
 function checkPattern(pattern: string): void {
-  const bare = isNegative(pattern) ? pattern.slice(1) : pattern;
+  const bare = isNegated(pattern) ? pattern.slice(1) : pattern;
   if (bare.trim() === '')
     throw templateError('A pattern is empty. Write one such as "src/**/*.ts".', { pattern });
   if (bare.includes('\0')) throw templateError(`${quoted(pattern)} contains a NUL character.`, { pattern });

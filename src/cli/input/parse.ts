@@ -39,7 +39,7 @@ export function taskFormatOf({ name, text }: TaskSource): TaskFormat {
   );
 }
 
-/** Parses a text to plain data. */
+/** Parses a string to plain data. */
 export function parseTaskSource(source: TaskSource, format: TaskFormat): Parsed {
   const parsed = format.parse(source);
   try {

@@ -5,6 +5,7 @@ import { type Place, readingProblem } from '../../config/problems.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { nearest } from '../../core/nearest.ts';
 import { show } from '../../core/numbers.ts';
+import { isObject } from '../../tools/values.ts';
 import { parseTaskSource, taskFormatOf } from './parse.ts';
 import type { DataPath } from './plain-data.ts';
 import { type TaskSource, taskFileError } from './source.ts';
@@ -187,10 +188,6 @@ function hintOf(written: string | undefined, meant: string | undefined): string 
   return written === undefined || meant === undefined
     ? ''
     : `; did you mean "${meant}" instead of ${show(written)}?`;
-}
-
-function isObject(value: unknown): value is PlainObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 const MAX_BYTES = 64 * 1024 * 1024;

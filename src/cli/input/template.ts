@@ -3,6 +3,7 @@ import { VolleyError } from '../../core/errors.ts';
 import { parseExactJson } from '../../core/json-numbers.ts';
 import { nearest } from '../../core/nearest.ts';
 import { printableLine } from '../../core/printable-text.ts';
+import { isObject } from '../../tools/values.ts';
 import { findFiles, templateError } from './find-files.ts';
 import { findJsonProblem } from './json.ts';
 import { DataProblem, toPlainData } from './plain-data.ts';
@@ -97,7 +98,7 @@ function parseParams(text: string): object {
       params: text.slice(0, 200),
     });
   }
-  if (typeof data !== 'object' || data === null || Array.isArray(data)) {
+  if (!isObject(data)) {
     throw templateError('The params must be an object, such as {"file_path":"{}"}.', {
       params: text.slice(0, 200),
     });

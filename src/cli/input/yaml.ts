@@ -1,6 +1,7 @@
 import type { Document, LineCounter, Node, YAMLError, YAMLMap } from 'yaml';
 import type { Place } from '../../config/problems.ts';
 import { loadYaml, tooDeepAt } from '../../tasks/plan/yaml-depth.ts';
+import { isObject } from '../../tools/values.ts';
 import { type DataPath, MAX_NESTING, type Parsed, TOO_NESTED } from './plain-data.ts';
 import { placeAt, type TaskSource, taskFileError } from './source.ts';
 
@@ -112,7 +113,7 @@ class Converter {
 
   private merge(into: Map<string, unknown>, data: unknown, node: Node): void {
     for (const source of Array.isArray(data) ? data : [data]) {
-      if (typeof source !== 'object' || source === null || Array.isArray(source)) {
+      if (!isObject(source)) {
         throw new YamlProblem('"<<" merges only maps: an alias of one, or a list of aliases.', node);
       }
       for (const [key, value] of Object.entries(source)) {

@@ -6,6 +6,7 @@ import { type AST, parseTOML } from 'toml-eslint-parser';
 import { isDeeperThan } from '../../core/depth.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { reasonText } from '../../core/words.ts';
+import { isObject } from '../../tools/values.ts';
 import { jsonProblem } from '../input/json.ts';
 import type { McpClient, StartCommand } from './clients.ts';
 
@@ -92,10 +93,6 @@ function withEntry(content: unknown, [key, ...rest]: readonly string[], entry: E
 
 function plain(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value));
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Parses JSON with comments and trailing commas, or throws a SyntaxError that names the line. */

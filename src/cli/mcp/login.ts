@@ -6,6 +6,7 @@ import { VolleyError } from '../../core/errors.ts';
 import { nearest } from '../../core/nearest.ts';
 import type { LoginServer } from '../../mcp/client/login-flow.ts';
 import { EXIT, type ExitStatus, type Io } from '../output/io.ts';
+import { usageError } from '../output/messages.ts';
 import type { CommonOptions } from '../program/command.ts';
 import { onStopSignals } from '../program/stop-signals.ts';
 
@@ -60,9 +61,9 @@ async function loginServer(name: string | undefined, file: string | undefined, i
   const { resolveValues, namesCaller } = await import('../../mcp/client/server-source.ts');
   const { connection } = serverOf(name, config);
   if (connection.kind === 'stdio')
-    throw refusal(`${name} is a program on this machine, so it needs no login.`);
+    throw usageError(`${name} is a program on this machine, so it needs no login.`);
   if (namesCaller(connection.headers))
-    throw refusal(
+    throw usageError(
       `mcp.servers.${name}.headers has an Authorization header, which is sent instead of a login. Remove it to log in.`,
     );
   const { values } = resolveValues(connection.headers, env, `mcp.servers.${name}.headers`);
@@ -84,13 +85,9 @@ function serverOf(name: string | undefined, { mcp, trust }: VolleyConfig) {
       : names.length === 0
         ? 'volley.toml has no server with a url.'
         : `Servers with a url: ${names.join(', ')}.`;
-  throw refusal(
+  throw usageError(
     name === undefined ? `Name a server. ${hint}` : `There is no MCP server ${JSON.stringify(name)}. ${hint}`,
   );
-}
-
-function refusal(message: string): VolleyError {
-  return new VolleyError('INVALID_VALUE', message);
 }
 
 /** Shows the address. Only somebody at a terminal gets a browser opened. */

@@ -127,13 +127,13 @@ async function openBackend(
     }
     const store = await openStoreAt(config.store);
     const executor = new BatchExecutor({ coordinator, store });
-    let desk: Promise<FeatureService> | undefined;
+    let service: Promise<FeatureService> | undefined;
     const features = () => {
-      desk ??= openDesk(cwd, {
+      service ??= openFeatureService(cwd, {
         ...{ config, executor, store, env },
         coordinator: async () => coordinator,
       });
-      return desk;
+      return service;
     };
     return {
       executor,
@@ -145,7 +145,7 @@ async function openBackend(
       close: async () => {
         try {
           await executor.close({ graceMs: 0 });
-          await (await desk)?.close();
+          await (await service)?.close();
           await cluster?.close();
           await store.close();
         } finally {
@@ -160,7 +160,7 @@ async function openBackend(
   }
 }
 
-async function openDesk(cwd: string, setting: Omit<RunSetting, 'folder'>): Promise<FeatureService> {
+async function openFeatureService(cwd: string, setting: Omit<RunSetting, 'folder'>): Promise<FeatureService> {
   const [{ FeatureService }, { locateTasks }] = await Promise.all([
     import('../../tasks/run/feature-service.ts'),
     import('../../tasks/files/task-folder.ts'),

@@ -1,3 +1,4 @@
+import type { EnvironmentVariables } from '../../config/environment.ts';
 import { printableText } from '../../core/printable-text.ts';
 
 const CODES = {
@@ -33,10 +34,7 @@ export function createColors(isEnabled: boolean): Colors {
 }
 
 /** Decides as Node does: FORCE_COLOR overrides NO_COLOR, which overrides the kind of the stream. */
-export function wantsColors(
-  stream: { readonly isTTY?: boolean },
-  env: Readonly<Record<string, string | undefined>>,
-): boolean {
+export function wantsColors(stream: { readonly isTTY?: boolean }, env: EnvironmentVariables): boolean {
   const { FORCE_COLOR: force, NO_COLOR: none, TERM: terminal } = env;
   if (force !== undefined) return force !== '0' && force !== 'false';
   if (none !== undefined && none !== '') return false;

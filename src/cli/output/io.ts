@@ -1,3 +1,4 @@
+import type { EnvironmentVariables } from '../../config/environment.ts';
 import { printableJson, printableText } from '../../core/printable-text.ts';
 import { onlyOwnStyles } from './colors.ts';
 
@@ -6,7 +7,7 @@ export interface Io {
   readonly stdin: NodeJS.ReadStream;
   readonly stdout: Output;
   readonly stderr: Output;
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: EnvironmentVariables;
   readonly cwd: string;
   /** From now on the command runs to its end even if nobody reads its output. */
   outliveReader(): void;

@@ -110,3 +110,8 @@ export function noteExtraArgument(
   const word = printableLine(shellQuote(given));
   writeNote(`Name a batch with --batch ${word}${has('--id') ? `, or a task with --id ${word}` : ''}.`, io);
 }
+
+/** What the command line asks for cannot be done. */
+export function usageError(message: string): VolleyError {
+  return new VolleyError('INVALID_VALUE', message);
+}

@@ -98,7 +98,7 @@ function endOf(text: string, columns: number): string {
   return text.slice(kept);
 }
 
-/** Breaks a text between words and indents all lines but the first. Colors take no room. */
+/** Breaks a string between words and indents all lines but the first. Colors take no room. */
 export function wrapHanging(text: string, columns: number, indent: number): string {
   return wrapWords(text, columns, indent, (word) => textWidth(printableLine(word)));
 }

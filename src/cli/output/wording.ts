@@ -40,7 +40,7 @@ export function scopeFlags({ batch, config }: CommandScope): string {
   return words.map((word) => ` ${word}`).join('');
 }
 
-/** Rewrites the commands in a text of ours so that the reader can copy them. */
+/** Rewrites the commands in a string of ours so that the reader can copy them. */
 export function rewriteCommands(text: string, { config }: CommandScope, io: Pick<Io, 'env'>): string {
   const flags = scopeFlags({ config });
   return text.replace(COMMAND, (_, command: string) => `${programName(io)} ${command}${flags}`);

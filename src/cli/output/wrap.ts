@@ -1,8 +1,8 @@
 import { printableText } from '../../core/printable-text.ts';
 
-// Apart from the rest of the layout, so that a message loads no tables of widths.
+// Separate from the rest of the layout, so that a message loads no tables of widths.
 
-/** Breaks a text between words and indents all lines but the first. */
+/** Breaks a string between words and indents all lines but the first. */
 export function wrapWords(
   text: string,
   columns: number,

@@ -3,9 +3,10 @@ import { z } from 'zod';
 import type { Action, CliOption } from '../../batch/actions/define-action.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { parseExactJson } from '../../core/json-numbers.ts';
+import { withoutUndefined } from '../../tools/values.ts';
 import { type CliCommand, type CommonOptions, defineCommand } from '../program/command.ts';
 import { BATCH_OPTION, listOption, NAMED_BATCH_OPTION, numberOption } from '../program/options.ts';
-import { type AnswerOptions, askAndPrint, askOfBatch, askToAdd, given } from './ask.ts';
+import { type AnswerOptions, askAndPrint, askOfBatch, askToAdd } from './ask.ts';
 
 /** What a command has beyond what its action defines. */
 interface Extras {
@@ -89,7 +90,7 @@ export function fieldsOf(
     const given = value ?? found;
     fields[outer] = inner === undefined ? given : { ...(fields[outer] as object), [inner]: given };
   }
-  return given(fields);
+  return withoutUndefined(fields);
 }
 
 function optionsOf({ schema, cli }: Action): FieldOption[] {

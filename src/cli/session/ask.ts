@@ -1,5 +1,6 @@
 import type { BatchAnswer } from '../../batch/answer.ts';
 import type { Store } from '../../store/store.ts';
+import { withoutUndefined } from '../../tools/values.ts';
 import { EXIT, type ExitStatus, type Io } from '../output/io.ts';
 import { writeError } from '../output/messages.ts';
 import { rewriteAnswer } from '../output/wording.ts';
@@ -28,7 +29,7 @@ type BatchRequest = Readonly<Record<string, unknown>> & { readonly batch?: strin
 export function askOfBatch(request: BatchRequest, options: AnswerOptions, io: Io): Promise<ExitStatus> {
   return withSession(options, io, async ({ handle, store }) => {
     const batch = await chosenBatch(store, request.batch);
-    return printAnswer(await handle(given({ ...request, batch })), options, io);
+    return printAnswer(await handle(withoutUndefined({ ...request, batch })), options, io);
   });
 }
 
@@ -56,9 +57,4 @@ export function printAnswer(
     io.stdout.write(`${rewriteAnswer(answer.text, { batch: answer.data['batch'], config }, io, columns)}\n`);
   }
   return answer.ok ? EXIT.ok : EXIT.usage;
-}
-
-/** Leaves out undefined fields: the executor fills in the defaults. */
-export function given(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }

@@ -4,6 +4,7 @@ import type { BatchAnswer } from '../../batch/answer.ts';
 import { CONCURRENCY_ADVICE } from '../../batch/executor/description.ts';
 import { checkInput } from '../../batch/input/check.ts';
 import { VolleyError } from '../../core/errors.ts';
+import { withoutUndefined } from '../../tools/values.ts';
 import { summarizeRun } from '../display/summary.ts';
 import { checkPictures, choosePictures, drawPictures, type PictureOptions } from '../drawing/pictures.ts';
 import { EXIT, type ExitStatus, type Io } from '../output/io.ts';
@@ -11,7 +12,7 @@ import { reportError, writeNote } from '../output/messages.ts';
 import type { CommonOptions } from '../program/command.ts';
 import { addHelpNote } from '../program/help.ts';
 import { fieldOptions } from './action-command.ts';
-import { given, printAnswer } from './ask.ts';
+import { printAnswer } from './ask.ts';
 import { runInForeground } from './foreground.ts';
 import { type Session, viewBatch } from './session.ts';
 
@@ -47,7 +48,7 @@ export function checkStart(batch: string, options: StartOptions, io: Io): void {
 /** Throws if the settings of a task file would be refused. `batch`: only if the file names it. */
 export function checkFileSettings(file: string, batch: string | undefined, settings: StartOptions): void {
   try {
-    checkInput(startAction.schema, 'start', { ...given({ batch }), ...startFields(settings) });
+    checkInput(startAction.schema, 'start', { ...withoutUndefined({ batch }), ...startFields(settings) });
   } catch (error) {
     if (!(error instanceof VolleyError)) throw error;
     const { code, message, details } = error;
@@ -107,5 +108,12 @@ function startFields(options: StartOptions): Record<string, unknown> {
   const { maxConcurrent, timeout, failFast, budget, force } = options;
   // Without `--no-cache` it is true, which is the default.
   const cache = options.cache === false ? false : undefined;
-  return given({ max_concurrent: maxConcurrent, timeout, fail_fast: failFast, budget, cache, force });
+  return withoutUndefined({
+    max_concurrent: maxConcurrent,
+    timeout,
+    fail_fast: failFast,
+    budget,
+    cache,
+    force,
+  });
 }

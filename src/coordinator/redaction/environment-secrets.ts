@@ -1,3 +1,4 @@
+import type { EnvironmentVariables } from '../../config/environment.ts';
 import type { IsSecretName } from './secret-names.ts';
 
 /** Redacting shorter values would destroy texts without protecting anything. */
@@ -19,7 +20,7 @@ export class EnvironmentSecrets {
   private readonly forms = new Map<string, readonly string[]>();
 
   constructor(
-    private readonly env: Readonly<Record<string, string | undefined>>,
+    private readonly env: EnvironmentVariables,
     private readonly isSecretName: IsSecretName,
   ) {
     this.refresh();

@@ -4,13 +4,13 @@ import { type IsSecretName, secretNames } from './secret-names.ts';
 import { type SecretSpan, without } from './spans.ts';
 import { shapedSecrets } from './token-shapes.ts';
 
-/** How far beyond the visible part a text is searched, so that no secret is cut in half and half shown. */
+/** How far beyond the visible part a string is searched, so that no secret is cut in half and half shown. */
 const MARGIN = 8192;
 
 export interface RedactorOptions {
   /** Globs of names whose values are secret: of environment variables, and of fields inside texts. */
   readonly names: readonly string[];
-  /** How much of a text is shown. */
+  /** How much of a string is shown. */
   readonly maxTextLength: number;
   /** Where the values are found. It may change. */
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -93,7 +93,7 @@ export class Redactor {
 const ENCODED = /%[0-9a-f]{2}/i;
 const PIECE = /%([0-9a-f]{2})/gi;
 
-/** A text as it is without percent-encoding. */
+/** A string as it is without percent-encoding. */
 interface PercentDecoded {
   readonly text: string;
   /** Where a part of the decoded text stands in the encoded one. */

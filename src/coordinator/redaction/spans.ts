@@ -1,10 +1,10 @@
-/** A part of a text that is not shown: from the first position up to, not including, the second. */
+/** A part of a string that is not shown: from the first position up to, not including, the second. */
 export type SecretSpan = readonly [from: number, to: number];
 
 /** What stands where a secret was. */
 const REMOVED = '[redacted]';
 
-/** The beginning of a text up to a position, without the spans. A span that reaches beyond it is removed as a whole. */
+/** The beginning of a string up to a position, without the spans. A span that reaches beyond it is removed as a whole. */
 export function without(text: string, spans: readonly SecretSpan[], end: number): string {
   let shown = '';
   let at = 0;

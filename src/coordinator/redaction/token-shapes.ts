@@ -2,7 +2,7 @@ import type { SecretSpan } from './spans.ts';
 
 /**
  * Well-known shapes of secrets. Each expression takes in whatever it has looked at, or gives up after a bounded number
- * of characters, so that it stays linear: a text comes from a tool, and may be made to be slow. Where that takes in too
+ * of characters, so that it stays linear: a string comes from a tool, and may be made to be slow. Where that takes in too
  * much, `isSecret` decides.
  */
 interface Shape {
@@ -58,7 +58,7 @@ const SHAPES: readonly Shape[] = [
 /** The beginning of an address with credentials, `//user:`, but not of one with a port; and all that follows. */
 const ADDRESS = /\/\/[^\s/:@[]{0,256}:(?!\d{1,5}(?:[/?#\s"'`]|$))[^\s"'`<>]*/g;
 
-/** Those that stand in a text as they are. */
+/** Those that stand in a string as they are. */
 function plainSecrets(text: string): SecretSpan[] {
   const spans: SecretSpan[] = prefixedTokens(text);
   for (const { pattern, isSecret, after } of SHAPES)

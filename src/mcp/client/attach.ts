@@ -1,8 +1,9 @@
 import type { VolleyConfig } from '../../config/config.ts';
+import type { EnvironmentVariables } from '../../config/environment.ts';
 import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
 import type { WithheldTool } from '../../tools/registry.ts';
 import type { McpServerHealth } from './server-link.ts';
-import { type Environment, ServerSource } from './server-source.ts';
+import { ServerSource } from './server-source.ts';
 
 const attached = new WeakMap<ParallelToolCoordinator, readonly ServerSource[]>();
 
@@ -13,7 +14,7 @@ const attached = new WeakMap<ParallelToolCoordinator, readonly ServerSource[]>()
 export function attachMcpServers(
   coordinator: ParallelToolCoordinator,
   config: VolleyConfig,
-  env: Environment = process.env,
+  env: EnvironmentVariables = process.env,
 ): void {
   const sources = Object.entries(config.mcp.servers).map(
     ([name, settings]) => new ServerSource(name, settings, coordinator, env, config),

@@ -182,7 +182,7 @@ class Callback {
   });
 
   private constructor(private readonly server: Server) {
-    // Whoever waits for it hears of it, and nobody may wait yet.
+    // It rejects for those who wait for it. There may be none yet.
     this.answered.catch(() => {});
     server.on('request', (request, response) => {
       const { status, text } = this.take(request.url ?? '/');

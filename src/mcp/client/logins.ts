@@ -7,6 +7,7 @@ import type {
   StoredOAuthClientInformation,
   StoredOAuthTokens,
 } from '@modelcontextprotocol/client';
+import type { EnvironmentVariables } from '../../config/environment.ts';
 import { readPrivateJson, writePrivateFile } from '../../config/private-file.ts';
 import { userFolder } from '../../config/user-folder.ts';
 import { VolleyError } from '../../core/errors.ts';
@@ -26,13 +27,11 @@ export interface Login {
   readonly discovery: OAuthDiscoveryState;
 }
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
 /** The logins of a user, one private file for each server, in the user's own folder. */
 export class LoginStore {
   private readonly folder: string;
 
-  constructor(env: Environment) {
+  constructor(env: EnvironmentVariables) {
     this.folder = join(userFolder(env), 'logins');
   }
 

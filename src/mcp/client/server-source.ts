@@ -4,13 +4,14 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Tool as ServerTool } from '@modelcontextprotocol/client';
 import picomatch from 'picomatch';
 import type { McpServerSettings, VolleyConfig } from '../../config/config.ts';
+import type { EnvironmentVariables } from '../../config/environment.ts';
 import { requireUnchanged } from '../../config/trust.ts';
 import { PREPARING } from '../../coordinator/call-options.ts';
 import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { nearest } from '../../core/nearest.ts';
 import { reasonText } from '../../core/words.ts';
-import { standInFor } from '../../tools/define-tool.ts';
+import { placeholderFor } from '../../tools/define-tool.ts';
 import type { WithheldTool } from '../../tools/registry.ts';
 import type { Tool } from '../../tools/tool.ts';
 import type { ToolSource } from '../../tools/tool-source.ts';
@@ -26,8 +27,6 @@ const REFERENCE = /^(.* )?env:([A-Za-z_][A-Za-z0-9_]*)$/;
 /** Fields whose values are secret, even if they are in the file. */
 const SECRET_FIELD = /auth|cookie|token|secret|key|password/i;
 
-export type Environment = Readonly<Record<string, string | undefined>>;
-
 /** Values of the configuration as they are sent, and those of them that must not be shown. */
 interface ResolvedValues {
   readonly values: Record<string, string>;
@@ -37,7 +36,7 @@ interface ResolvedValues {
 /** Replaces the references in a table of the configuration; `owner` is for the error: `mcp.servers.tickets.headers`. */
 export function resolveValues(
   table: Readonly<Record<string, string>>,
-  env: Environment,
+  env: EnvironmentVariables,
   owner: string,
 ): ResolvedValues {
   const values: Record<string, string> = {};
@@ -92,7 +91,7 @@ function rootsHint(name: string, { connection, roots }: McpServerSettings): stri
     return !roots.includes(folder) && statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true;
   });
   if (ignored === undefined) return undefined;
-  return `it is told to work in ${roots.join(', ')}, and a server that follows this ignores its argument ${JSON.stringify(ignored)}. To keep the argument, set roots = [] under [mcp.servers.${name}] of volley.toml.`;
+  return `it is given the roots ${roots.join(', ')}, and a server that follows this ignores its argument ${JSON.stringify(ignored)}. To keep the argument, set roots = [] under [mcp.servers.${name}] of volley.toml.`;
 }
 
 /** The tools of one server, as tools of a coordinator. */
@@ -113,7 +112,7 @@ export class ServerSource implements ToolSource {
     readonly name: string,
     private readonly settings: McpServerSettings,
     private readonly coordinator: ParallelToolCoordinator,
-    private readonly env: Environment,
+    private readonly env: EnvironmentVariables,
     private readonly config: Pick<VolleyConfig, 'store' | 'trust'>,
   ) {
     const { redactor } = coordinator;
@@ -141,9 +140,9 @@ export class ServerSource implements ToolSource {
     });
   }
 
-  standIn(toolName: string): Tool | undefined {
+  placeholder(toolName: string): Tool | undefined {
     if (this.hasTold) return undefined;
-    return standInFor(toolName, limitNameOf(this.name), () => this.find(toolName));
+    return placeholderFor(toolName, limitNameOf(this.name), () => this.find(toolName));
   }
 
   async discover(): Promise<void> {

@@ -34,9 +34,9 @@ export const tasksRunTool = defineServedTool({
   annotations: RUNS,
   scope: 'run',
   run: async ({ feature, wait, ...input }, call) => {
-    const desk = await call.backend.features();
+    const service = await call.backend.features();
     call.signal.throwIfAborted();
-    const { batch, ended } = await desk.start(feature, input);
+    const { batch, ended } = await service.start(feature, input);
     const outcome = await waitForEnd(call, batch, wait);
     if (outcome === 'cancelled') {
       await call.backend.executor.perform('cancel', { batch, all: true });
@@ -76,10 +76,10 @@ export const tasksReportTool = defineServedTool({
   annotations: READS,
   scope: 'read',
   run: async ({ feature, wait }, call) => {
-    const desk = await call.backend.features();
+    const service = await call.backend.features();
     const batch = batchNameOf(feature);
-    if (wait > 0 && (await desk.isRunning(feature))) await waitForEnd(call, batch, wait);
-    const { state, report } = await desk.report(feature);
+    if (wait > 0 && (await service.isRunning(feature))) await waitForEnd(call, batch, wait);
+    const { state, report } = await service.report(feature);
     if (state === 'running') return runningAnswer(call, feature, batch);
     if (report === undefined) throw notRunYet(feature);
     return { ...(await runAnswer(feature, batch, report)), isError: false };
@@ -102,9 +102,9 @@ export const tasksStatusTool = defineServedTool({
   annotations: READS,
   scope: 'read',
   run: async ({ feature }, { backend }) => {
-    const desk = await backend.features();
-    if (feature !== undefined) return desk.status(feature);
-    const features = await desk.list();
+    const service = await backend.features();
+    if (feature !== undefined) return service.status(feature);
+    const features = await service.list();
     const lines = features.map(
       (one) =>
         `[${one.feature}] ${oneLine(one.name, 200)}: ${one.status}, ${one.completed_count}/${one.subtask_count}${one.running ? ', running' : ''}`,
@@ -136,7 +136,7 @@ export const tasksCompleteTool = defineServedTool({
   annotations: RUNS,
   scope: 'run',
   run: async ({ feature, ...completion }, { backend, signal }) => {
-    const desk = await backend.features();
-    return desk.complete(feature, completion, signal);
+    const service = await backend.features();
+    return service.complete(feature, completion, signal);
   },
 });

@@ -191,7 +191,7 @@ function unknownFunction(
   );
 }
 
-/** Tells the model to try again, or to do without the server. */
+/** Advises the model to try again, or to do without the server. */
 function missingLine({ name, status, problem }: McpServerHealth): string {
   if (status === 'starting') return `The functions of ${name} are not known yet: it is starting. Try again.`;
   const why = problem === undefined ? status : oneLine(problem, MAX_PROBLEM_LENGTH);

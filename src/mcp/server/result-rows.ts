@@ -56,13 +56,11 @@ export async function resultRows(store: Store, batch: string, query: RowsQuery):
   const { status = ENDED, afterSeq, limit, maxChars } = query;
   const found = await store.tasks(batch, { status, afterSeq, limit: limit + 1 });
   const records = found.slice(0, limit);
-  const most = shareOf(
+  const max = shareOf(
     records.flatMap(({ resultBytes }) => resultBytes ?? []),
     maxChars,
   );
-  const short = records.filter(
-    ({ status, resultBytes = 0 }) => status === 'completed' && resultBytes <= most,
-  );
+  const short = records.filter(({ status, resultBytes = 0 }) => status === 'completed' && resultBytes <= max);
   const results = await store.results(
     batch,
     short.map(({ id }) => id),
@@ -73,7 +71,7 @@ export async function resultRows(store: Store, batch: string, query: RowsQuery):
         record,
         results.has(record.id)
           ? wholeResult(results.get(record.id)!)
-          : await partOfResult(store, record, most),
+          : await partOfResult(store, record, max),
       ),
     ),
   );
@@ -158,11 +156,11 @@ function wholeResult(text: string): ShownResult {
 async function partOfResult(
   store: Store,
   { batch, id, status, resultBytes = 0 }: TaskRecord,
-  most: number,
+  max: number,
 ): Promise<ShownResult> {
   // A short result that is missing was cleared in the meantime.
-  if (status !== 'completed' || resultBytes <= most) return { fields: {}, text: undefined };
-  const preview = (await store.result(batch, id, { offset: 0, length: most })) ?? '';
+  if (status !== 'completed' || resultBytes <= max) return { fields: {}, text: undefined };
+  const preview = (await store.result(batch, id, { offset: 0, length: max })) ?? '';
   return {
     fields: { result_preview: preview, result_bytes: resultBytes },
     text: `${preview}… (${bytesText(resultBytes)} in all)`,

@@ -77,7 +77,7 @@ const descriptions = { default: new Map<ServedTool, Tool>(), small: new Map<Serv
 /** Serves the tools, plainly and as tasks for clients that ask for that. */
 export function serveTools({ server }: McpServer, host: ToolServing, era: 'legacy' | 'modern'): void {
   const { profile, hasFeatures } = host.offer;
-  /** What the client was told last. */
+  /** What was last announced to the client. */
   let hadFeatures: boolean | undefined;
   server.setRequestHandler('tools/list', async () => {
     hadFeatures = await hasFeatures();

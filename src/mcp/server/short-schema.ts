@@ -40,7 +40,7 @@ function shortObject(
   };
 }
 
-/** A field. Of an object inside of it only the names are told. */
+/** A field. Of an object inside of it only the names are listed. */
 function shortField(name: string, field: FieldSchema, without: ReadonlySet<string>): FieldSchema {
   const { properties, items } = field;
   const names = properties === undefined ? undefined : `{${Object.keys(properties).join(', ')}}`;

@@ -49,7 +49,7 @@ export function serveSubscriptions(server: McpServer, open: OpenBackend): void {
 }
 
 /**
- * Tells a 2026-era client over its pipes of all changes, from the first time that it listens: which of them it wants is
+ * Announces all changes to a 2026-era client over its pipes, from the first time that it listens: which of them it wants is
  * decided on their way out.
  */
 export class ListenUpdates {

@@ -62,7 +62,7 @@ const MAX_THREADS = 1024;
 const SETTLED = Promise.resolve();
 
 /**
- * Runs calls in worker threads, one at a time in each. A call that does not stop when told to is ended with its thread.
+ * Runs calls in worker threads, one at a time in each. A call that does not stop when it is asked to ends with its thread.
  * A thread is no boundary for memory, nor for what a tool may access.
  *
  * While all threads are busy, calls wait here, but a few are sent ahead: waking a thread takes longer than many a call.

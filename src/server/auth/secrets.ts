@@ -21,7 +21,7 @@ export function digestFromText(text: string): Buffer {
   return Buffer.from(text.slice(PREFIX.length), 'hex');
 }
 
-/** Takes the same time wherever they differ; only that their lengths do can be told. */
+/** Takes the same time wherever they differ. It reveals only whether their lengths do. */
 export function isSameSecret(a: Buffer, b: Buffer): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }

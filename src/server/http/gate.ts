@@ -118,8 +118,8 @@ export class Gate {
   ): Promise<void> {
     const { maxBodyBytes, maxDepth, next } = this.parts;
     try {
-      const most = principal === undefined ? Math.min(maxBodyBytes, MAX_BYTES_OF_STRANGERS) : maxBodyBytes;
-      const body = await readRequestBody(incoming, most);
+      const max = principal === undefined ? Math.min(maxBodyBytes, MAX_BYTES_OF_STRANGERS) : maxBodyBytes;
+      const body = await readRequestBody(incoming, max);
       checkJson(body, incoming.headers['content-type'], maxDepth);
       // Hono's adapter looks here for a body that is already read.
       Object.assign(incoming, { rawBody: body });

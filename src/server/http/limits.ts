@@ -50,12 +50,12 @@ const BURST_SECONDS = 2;
 class RateLimiter {
   /** Least recently seen first. */
   private readonly buckets = new Map<string, Bucket>();
-  private readonly most: number;
+  private readonly max: number;
   /** The client seen last: clients repeat themselves. */
   private last: { readonly client: string; readonly bucket: Bucket } | undefined;
 
   constructor(private readonly perSecond: number) {
-    this.most = perSecond * BURST_SECONDS;
+    this.max = perSecond * BURST_SECONDS;
   }
 
   /** Returns 0 if the request is allowed, otherwise the seconds until a retry. */
@@ -63,7 +63,7 @@ class RateLimiter {
     if (this.last?.client !== client) this.last = { client, bucket: this.bucketOf(client, now) };
     const { bucket } = this.last;
     const passed = Math.max(0, now - bucket.at) / 1000;
-    bucket.left = Math.min(this.most, bucket.left + passed * this.perSecond);
+    bucket.left = Math.min(this.max, bucket.left + passed * this.perSecond);
     bucket.at = now;
     if (bucket.left >= 1) {
       bucket.left--;
@@ -76,7 +76,7 @@ class RateLimiter {
   private bucketOf(client: string, now: number): Bucket {
     const known = this.buckets.get(client);
     if (known !== undefined) this.buckets.delete(client);
-    const bucket = known ?? { left: this.most, at: now };
+    const bucket = known ?? { left: this.max, at: now };
     this.buckets.set(client, bucket);
     if (this.buckets.size > MAX_CLIENTS) this.forgetOne();
     return bucket;
@@ -92,16 +92,16 @@ class RateLimiter {
 export class ClientStreams {
   private readonly open = new Map<string, Set<ServerResponse>>();
 
-  constructor(private readonly most: number) {}
+  constructor(private readonly max: number) {}
 
   /** Counts a stream while its response is open. Throws if the client has too many. */
   take(clients: readonly string[], response: ServerResponse): void {
     for (const client of clients) {
-      if ((this.open.get(client)?.size ?? 0) < this.most) continue;
+      if ((this.open.get(client)?.size ?? 0) < this.max) continue;
       throw new VolleyError(
         'TOO_MANY_STREAMS',
-        `This client already has ${this.most} streams. Close some, or raise server.limits.streams.`,
-        { limit: this.most },
+        `This client already has ${this.max} streams. Close some, or raise server.limits.streams.`,
+        { limit: this.max },
       );
     }
     for (const client of clients) {

@@ -1,7 +1,5 @@
+import { LOG_LEVELS } from '../../config/schema.ts';
 import { printableJson } from '../../core/printable-text.ts';
-
-/** From the most to the least output. */
-export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 
 /** How important a line is. */
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -36,9 +34,9 @@ const SECRET = /authorization|cookie|password|passwd|secret|token|api_?key/i;
 /** Structured lines with levels: one line for each call, whatever is in the values. */
 export function openLog(options: LogOptions = {}): Log {
   const { level = 'info', format = 'text', write = writeToStderr, redact = (text) => text } = options;
-  const least = LOG_LEVELS.indexOf(level);
+  const min = LOG_LEVELS.indexOf(level);
   return (lineLevel, event, fields = {}) => {
-    if (LOG_LEVELS.indexOf(lineLevel) < least) return;
+    if (LOG_LEVELS.indexOf(lineLevel) < min) return;
     const facts = Object.entries(fields).flatMap(([name, value]) =>
       value === undefined ? [] : [[name, safe(name, value, redact)] as const],
     );

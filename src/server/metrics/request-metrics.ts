@@ -29,7 +29,7 @@ interface Cell {
 
 /**
  * How long requests took. Every request is counted here, so this is a histogram of our own: the one of prom-client makes
- * a text of the labels for each value, which takes longer than all checks of a request together.
+ * a string of the labels for each value, which takes longer than all checks of a request together.
  */
 export class RequestMetrics {
   private readonly names = new BoundedNames(MAX_ROUTES);

@@ -1,12 +1,13 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { ENDED } from '../../batch/counts.ts';
 import type { WorkerDirectory, WorkerStatus } from '../../coordinator/remote-runner.ts';
-import { RESOURCE_TABLE } from '../../core/resource-table.ts';
 import type { ParallelExecutionEngine } from '../../engine/engine.ts';
 import type { DurationSummary, ToolUsage } from '../../engine/statistics.ts';
 import type { ProgressUpdate } from '../../engine/updates.ts';
 import type { Store } from '../../store/store.ts';
 import type { HubCounts } from '../events/event-hub.ts';
 import type { MeasuredStatistics, StatisticsBody } from '../wire/statistics.ts';
+import { WIRE_NAMES } from '../wire/worker.ts';
 import { FunctionMetrics } from './function-metrics.ts';
 import { UseMeter } from './measured-use.ts';
 import { ProcessMetrics } from './process-metrics.ts';
@@ -20,7 +21,6 @@ export interface MetricsParts {
 }
 
 const OPEN = ['pending', 'queued', 'running', 'retrying'] as const;
-const ENDED = ['completed', 'failed', 'cancelled', 'skipped'] as const;
 const MAX_TOOLS = 200;
 /** In seconds: from a millisecond to an hour. */
 const EXECUTION_BUCKETS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 1800, 3600];
@@ -28,11 +28,6 @@ const COMMIT_BUCKETS = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1];
 const SAMPLE_MS = 1000;
 /** Ten minutes. */
 const MAX_SAMPLES = 600;
-
-/** The names of built-in resources outside of the server. */
-const WIRE_NAMES: ReadonlyMap<string, string> = new Map(
-  RESOURCE_TABLE.map(({ name, wireNeed }) => [name, wireNeed]),
-);
 
 /** Values of a metric, each with its labels; asked for when somebody reads the metric. */
 type Values = () => Iterable<readonly [labels: Readonly<Record<string, string>>, value: number]>;
@@ -237,7 +232,7 @@ export class ServerMetrics {
     );
     this.counter(
       'volley_event_gaps_total',
-      'How often a client was told that events are gone, and given a snapshot.',
+      'How often a client missed events and got a snapshot instead.',
       value('gaps'),
     );
     this.gauge('volley_event_subscribers', 'Streams that are open.', value('subscribers'));

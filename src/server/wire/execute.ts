@@ -3,6 +3,7 @@ import { PARAMS, PRIORITY, RESOURCE_FIELDS, TASK_ID, toRequirements } from '../.
 import type { CallResult, ToolCall } from '../../coordinator/call.ts';
 import { MAX_SPAN_MS } from '../../core/numbers.ts';
 import { unwritableText } from '../../core/words.ts';
+import { withoutUndefined } from '../../tools/values.ts';
 
 const MAX_CALLS = 10_000;
 const SPAN_MS = z.number().positive().max(MAX_SPAN_MS);
@@ -53,7 +54,7 @@ type CallResultBody = z.output<typeof CALL_RESULT>;
 
 export function toCall(call: z.output<typeof CALL>): ToolCall {
   const { id, name, priority, resources, depends_on, on_dependency_failure, timeout_ms, max_retries } = call;
-  return defined({
+  return withoutUndefined({
     id,
     name,
     arguments: call.arguments ?? {},
@@ -98,8 +99,4 @@ export function callResultText(result: CallResult): string {
     const error = { name: 'VolleyError', message, code: 'UNSERIALISABLE_RESULT' };
     return JSON.stringify(callResultBody({ ...result, status: 'failed', reason: 'error', error }));
   }
-}
-
-function defined(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }

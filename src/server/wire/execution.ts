@@ -116,7 +116,7 @@ export function executionBody(record: TaskRecord, executor: BatchExecutor): Exec
   const cost = costFields(record);
   const pause = record.status === 'running' ? executor.pause(record) : undefined;
   const running = pause === undefined ? executor.running(batch, seq) : undefined;
-  // A start is told as it happens, and written a moment later: who reads in between must not be told less.
+  // A start is announced as it happens and written a moment later. A read in between must not return less.
   const isJustBegun = record.status === 'open' && running !== undefined;
   return {
     batch,

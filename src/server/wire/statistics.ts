@@ -74,7 +74,7 @@ const MEASURED = z
   .object({ cpu: z.number().describe('Cores.'), memory_mb: z.number() })
   .nullable()
   .describe(
-    'What the processes that the server started use. Measured while this is asked for every ten seconds; null at first, and where the system does not tell.',
+    'What the processes that the server started use. Measured while this is asked for every ten seconds; null at first, and where the system does not report it.',
   );
 
 /** What the server has done and does; sampled once a second, the last ten minutes of it. */

@@ -5,7 +5,8 @@ import { RESOURCE_TABLE } from '../../core/resource-table.ts';
 /** The most calls of a worker that are listed. */
 const MAX_CALLS = 200;
 
-const WIRE_NAMES: ReadonlyMap<string, string> = new Map(
+/** The names of built-in resources outside of the server. */
+export const WIRE_NAMES: ReadonlyMap<string, string> = new Map(
   RESOURCE_TABLE.map(({ name, wireNeed }) => [name, wireNeed]),
 );
 

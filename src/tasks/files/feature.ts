@@ -27,6 +27,8 @@ export type Check =
   | { readonly type: 'file_exists'; readonly path: string }
   | { readonly type: 'file_contains'; readonly path: string; readonly text: string };
 
+export type CommandCheck = Extract<Check, { type: 'command' }>;
+
 /** A lease on a subtask. An agent that does not renew it in time loses it. */
 export interface Claim {
   readonly agent: string;

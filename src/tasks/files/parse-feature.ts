@@ -7,6 +7,7 @@ import { VolleyError } from '../../core/errors.ts';
 import { nearest } from '../../core/nearest.ts';
 import type { ProcessIdentity } from '../../store/process-identity.ts';
 import { codeOf } from '../../tools/builtin/refusal.ts';
+import { isObject } from '../../tools/values.ts';
 import {
   type BrokenFile,
   type Check,
@@ -170,7 +171,7 @@ function parseObject(file: string, text: string | Error, problems: FeatureProble
     const data: unknown = JSON.parse(text.replace(/^\ufeff/, ''));
     if (isDeeperThan(data, MAX_DEPTH))
       return note(`is nested deeper than ${MAX_DEPTH} levels.`, 'Make it flatter.');
-    if (typeof data === 'object' && data !== null && !Array.isArray(data)) return data as JsonObject;
+    if (isObject(data)) return data as JsonObject;
     return note('is not a JSON object.', 'Write one: { … }.');
   } catch (error) {
     return note(`is not valid JSON (${(error as Error).message}).`, 'Fix the syntax.');

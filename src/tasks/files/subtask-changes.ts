@@ -211,7 +211,7 @@ export function completionObstacles(
   return obstacles;
 }
 
-/** Records that an agent finished in its own worktree. Whoever merges the work completes the subtask. */
+/** Records that an agent finished in its own worktree. The process that merges the work completes the subtask. */
 export function markSubtask(
   feature: Feature,
   { seq, summary }: { readonly seq: string; readonly summary: string },
@@ -249,7 +249,7 @@ export function findReview(feature: Feature, seq: string, commit?: string): Revi
   throw refused(feature, subtask, 'has other work by now. Look at it first.', { commit: review.commit });
 }
 
-/** Tells the run that is live to merge the work. */
+/** Asks the live run to merge the work. */
 export function approveReview(
   feature: Feature,
   request: { readonly seq: string; readonly commit: string },

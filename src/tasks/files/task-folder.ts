@@ -1,6 +1,7 @@
 import { type Dirent, existsSync, statSync } from 'node:fs';
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join, posix, resolve } from 'node:path';
+import type { EnvironmentVariables } from '../../config/environment.ts';
 import { replaceFileIn } from '../../config/regular-file.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { withFolderLock } from '../../store/folder-lock.ts';
@@ -245,14 +246,14 @@ export interface TaskLocation {
   readonly workspace: string;
 }
 
-/** These tell an agent of a run where the tasks and its workspace are, whatever folder it changes to. */
+/** With these, an agent of a run knows where the tasks and its workspace are, whatever folder it changes to. */
 export const PROJECT_VARIABLE = 'VOLLEY_TASKS_PROJECT';
 export const WORKSPACE_VARIABLE = 'VOLLEY_WORKSPACE';
 /** The name that holds the claim on its subtask. */
 export const AGENT_VARIABLE = 'VOLLEY_AGENT';
 
 /** Finds the tasks from the current folder, or from the environment of an agent of a run. */
-export function locateTasks(cwd: string, env: Readonly<Record<string, string | undefined>>): TaskLocation {
+export function locateTasks(cwd: string, env: EnvironmentVariables): TaskLocation {
   const { [PROJECT_VARIABLE]: project, [WORKSPACE_VARIABLE]: workspace } = env;
   const folder = project ? new TaskFolder(resolve(project)) : TaskFolder.nearest(cwd);
   return { folder, workspace: project && workspace ? resolve(workspace) : folder.project };

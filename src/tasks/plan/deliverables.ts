@@ -49,7 +49,7 @@ export function findOverlap(a: Subtask, b: Subtask): Overlap | undefined {
   return undefined;
 }
 
-/** Finds subtasks whose deliverables overlap without comparing all pairs: literal beginnings of paths tell most apart. */
+/** Finds subtasks whose deliverables overlap without comparing all pairs: most differ in the literal beginnings of their paths. */
 export class OverlapIndex {
   /** By the literal beginning of a pattern, as a path. */
   private readonly byStart = new Map<string, Set<Subtask>>();

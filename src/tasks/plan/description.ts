@@ -1,6 +1,7 @@
 import { extname } from 'node:path';
 import { parseDocument } from 'yaml';
 import { nearest } from '../../core/nearest.ts';
+import { isObject } from '../../tools/values.ts';
 import type { FeatureProblem } from '../files/feature.ts';
 import { type FeatureDraft, invalidDraft } from './draft.ts';
 import { tooDeepAt } from './yaml-depth.ts';
@@ -30,18 +31,14 @@ function parseYamlDescription(file: string, text: string): FeatureDraft {
   const [fault] = document.errors;
   if (fault !== undefined) throw invalidDraft(`${file}: ${fault.message}`);
   const data: unknown = document.toJS({ maxAliasCount: MAX_ALIASES });
-  if (!isRecord(data)) throw invalidDraft(`${file}: must be a map with "name" and "subtasks".`);
+  if (!isObject(data)) throw invalidDraft(`${file}: must be a map with "name" and "subtasks".`);
   const { feature, subtasks, ...task } = data;
-  if (!Array.isArray(subtasks) || !subtasks.every(isRecord)) {
+  if (!Array.isArray(subtasks) || !subtasks.every(isObject)) {
     throw invalidDraft(`${file}: "subtasks" must be a list of maps, each with a "title".`);
   }
   if (feature !== undefined && typeof feature !== 'string')
     throw invalidDraft(`${file}: "feature" must be a string.`);
   return { feature, task, subtasks };
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 type Fields = Record<string, unknown>;

@@ -6,6 +6,7 @@ import type { AgentLog } from '../../agents/agent-process.ts';
 import { AgentWorktrees } from '../../agents/agent-worktrees.ts';
 import { agentOf, type ChosenAgent } from '../../agents/find-agent.ts';
 import type { VolleyConfig } from '../../config/config.ts';
+import type { EnvironmentVariables } from '../../config/environment.ts';
 import { requireUnchanged } from '../../config/trust.ts';
 import type { OfferedAgents, OfferedRepository } from '../../coordinator/remote-runner.ts';
 import { VolleyError } from '../../core/errors.ts';
@@ -22,25 +23,25 @@ import type { Tool } from '../../tools/tool.ts';
 import { agentEnvironment } from '../workspace/agent-environment.ts';
 import { ChangeTracker } from '../workspace/change-tracker.ts';
 import { runSetup } from '../workspace/worktrees.ts';
+import { runAttemptAgent } from './agent-run.ts';
+import type { AgentRequest } from './mailbox.ts';
 import {
-  type AgentOrder,
-  type AgentReturn,
   type PrintedEvent,
   RETURNED,
   RETURNED_BUNDLE,
   RETURNED_EVENTS,
+  type RunAgentInput,
+  type RunAgentOutput,
   runAgentTool,
   SENT_BUNDLE,
   SENT_PROJECT,
   type WorkerContext,
-} from './agent-order.ts';
-import { runAttemptAgent } from './agent-run.ts';
-import type { AgentRequest } from './mailbox.ts';
+} from './run-agent-tool.ts';
 import { smallerBudget } from './run-request.ts';
 
 interface HostOptions {
   readonly config: VolleyConfig;
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: EnvironmentVariables;
   /** Removes secrets. */
   redact(text: string): string;
   readonly notify: (text: string) => void;
@@ -107,27 +108,27 @@ export class AgentHost {
   }
 
   get tool(): Tool {
-    return runAgentTool((order, context) => this.run(order, context));
+    return runAgentTool((input, context) => this.run(input, context));
   }
 
   close(): Promise<void> {
     return this.launcher.close();
   }
 
-  private async run(order: AgentOrder, context: WorkerContext): Promise<AgentReturn> {
+  private async run(input: RunAgentInput, context: WorkerContext): Promise<RunAgentOutput> {
     const { config, redact } = this.options;
-    const agent = this.agents.get(order.agent);
-    const clone = this.clones.get(order.repository);
+    const agent = this.agents.get(input.agent);
+    const clone = this.clones.get(input.repository);
     if (agent === undefined || clone === undefined)
       throw new VolleyError(
         'AGENT_NOT_ALLOWED',
         agent === undefined
-          ? `This worker does not run the agent ${order.agent}.`
+          ? `This worker does not run the agent ${input.agent}.`
           : 'This worker has no clone of the repository.',
       );
     // Its folder may have been changed since the worker started.
     requireUnchanged(config.trust);
-    const timeoutMs = Math.min(order.timeoutMs, config.tasks.timeoutMs);
+    const timeoutMs = Math.min(input.timeoutMs, config.tasks.timeoutMs);
     const limit = new AbortController();
     const late = new ToolFailure(`The attempt took longer than ${spanText(timeoutMs)} and was terminated.`, {
       reason: 'timeout',
@@ -136,19 +137,19 @@ export class AgentHost {
     const signal = AbortSignal.any([context.signal, limit.signal]);
     const printed = new Printed(context.log, redact);
     try {
-      return await this.work(order, { agent, clone, printed, signal, folder: context.folder });
+      return await this.work(input, { agent, clone, printed, signal, folder: context.folder });
     } finally {
       clearTimeout(timer);
       printed.close();
     }
   }
 
-  private async work(order: AgentOrder, attempt: HostedAttempt): Promise<AgentReturn> {
+  private async work(input: RunAgentInput, attempt: HostedAttempt): Promise<RunAgentOutput> {
     const { config, env, redact } = this.options;
     const { agent, clone, printed, signal, folder } = attempt;
-    const { feature, seq, commit, prefix } = order;
+    const { feature, seq, commit, prefix } = input;
     const base = async () => {
-      if (!order.isBundled) return commit;
+      if (!input.isBundled) return commit;
       const sent = await readBundle(clone.git, join(folder, SENT_BUNDLE));
       if (sent !== commit) throw refused('the bundle has another commit');
       return sent;
@@ -175,13 +176,13 @@ export class AgentHost {
       const { stallMs, budget, allowedCommands } = config.tasks;
       const ending = await runAttemptAgent(
         {
-          ...{ feature, seq, agent, claim: order.claim },
-          usedBefore: order.usedBefore as AgentUsage,
-          prompt: order.prompt.replaceAll(order.projectMark, () => project),
-          deniedPaths: [...new Set([...order.deniedPaths, ...worktree.deniedPaths])],
-          allowedCommands: commandsAllowedByBoth(order.allowedCommands, allowedCommands),
-          stallMs: Math.min(order.stallMs, stallMs),
-          budget: smallerBudget(order.budget, budget),
+          ...{ feature, seq, agent, claim: input.claim },
+          usedBefore: input.usedBefore as AgentUsage,
+          prompt: input.prompt.replaceAll(input.projectMark, () => project),
+          deniedPaths: [...new Set([...input.deniedPaths, ...worktree.deniedPaths])],
+          allowedCommands: commandsAllowedByBoth(input.allowedCommands, allowedCommands),
+          stallMs: Math.min(input.stallMs, stallMs),
+          budget: smallerBudget(input.budget, budget),
         },
         {
           ...{ launcher: this.launcher, scratch, project, folder: worktree.folder, signal },
@@ -257,7 +258,7 @@ function agentsHere(
 }
 
 /** Why an agent was terminated, if its work may count in spite of it. */
-function endedFor(error: unknown): NonNullable<AgentReturn['failure']> {
+function endedFor(error: unknown): NonNullable<RunAgentOutput['failure']> {
   if (isToolFailure(error) && (error.reason === 'stalled' || error.reason === 'budget'))
     return { reason: error.reason, message: error.message };
   throw error;
@@ -280,7 +281,10 @@ function commandsAllowedByBoth(
   return [...new Set([...within(one, other), ...within(other, one)])];
 }
 
-function reported({ usage, lastText, result }: AgentLog, redact: HostOptions['redact']): AgentReturn['log'] {
+function reported(
+  { usage, lastText, result }: AgentLog,
+  redact: HostOptions['redact'],
+): RunAgentOutput['log'] {
   return {
     usage: { ...usage },
     ...(lastText !== undefined && { lastText: redact(lastText) }),

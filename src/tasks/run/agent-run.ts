@@ -6,8 +6,8 @@ import { type ChosenAgent, withProgram } from '../../agents/find-agent.ts';
 import type { TaskBudget } from '../../config/config.ts';
 import type { Launcher } from '../../runners/process/launcher.ts';
 import { AGENT_VARIABLE, PROJECT_VARIABLE, WORKSPACE_VARIABLE } from '../files/task-folder.ts';
-import type { PrintedEvent } from './agent-order.ts';
 import { type AgentRequest, Mailbox } from './mailbox.ts';
+import type { PrintedEvent } from './run-agent-tool.ts';
 
 /** The agent of an attempt, its task and its limits. */
 export interface AgentRun {

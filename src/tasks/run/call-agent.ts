@@ -16,12 +16,12 @@ import { blockSubtask } from '../files/subtask-changes.ts';
 import { compareSeqs, findSubtask, seqFromReference } from '../files/subtask-reference.ts';
 import { completedAnswer, verifyAndComplete } from '../verify/complete.ts';
 import type { Conflict, Workspace } from '../workspace/workspace.ts';
-import type { PrintedEvent } from './agent-order.ts';
 import { type AgentRun, runAttemptAgent } from './agent-run.ts';
 import type { AttemptContext, Delegation } from './delegate.ts';
 import type { AgentRequest } from './mailbox.ts';
 import { buildPrompt } from './prompt.ts';
 import { newProjectMark, runRemoteAgent, sentPath } from './remote-agent.ts';
+import type { PrintedEvent } from './run-agent-tool.ts';
 import { claimNameOf, type RunContext, type SubtaskAttempt } from './run-context.ts';
 
 /** How an agent ended, by its own account. */
@@ -34,7 +34,7 @@ export interface AgentEnd {
 
 const MAX_STEP_LENGTH = 200;
 const MAX_MESSAGE_LENGTH = 4000;
-/** The siblings that an agent is told of. */
+/** How many siblings the prompt of an agent lists. */
 const MAX_MATES = 50;
 
 /** Runs the agent of a subtask until it exits, here or on the worker of the attempt. Throws if it had to be terminated. */

@@ -2,6 +2,7 @@ import { isAbsolute } from 'node:path';
 import { ADAPTER_NAMES } from '../../agents/adapters.ts';
 import { agentOf, type ChosenAgent } from '../../agents/find-agent.ts';
 import type { TaskSettings } from '../../config/config.ts';
+import type { EnvironmentVariables } from '../../config/environment.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { nearest } from '../../core/nearest.ts';
 import { countText, listText } from '../../core/words.ts';
@@ -17,7 +18,7 @@ interface AgentChoice {
 
 interface StartConditions {
   readonly project: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: EnvironmentVariables;
   readonly worktrees: boolean;
 }
 

@@ -21,7 +21,7 @@ import type { UndeliveredWork, Workspace } from '../workspace/workspace.ts';
 import { type AgentEnd, callAgent, rejectedText } from './call-agent.ts';
 import { recheckAfterMerge, verifyWork } from './recheck.ts';
 import { mergeMessage } from './review.ts';
-import type { ReviewDesk } from './review-desk.ts';
+import type { ReviewQueue } from './review-queue.ts';
 import { claimNameOf, type RunContext, type SubtaskAttempt } from './run-context.ts';
 import type { TranscriptWriter } from './transcript.ts';
 
@@ -118,7 +118,7 @@ function undelivered(record: SubtaskAttempt, { text, conflicts, repairable }: Un
 /** Waits until a person approves the work. Returns the commit that was approved; throws if it was rejected. */
 async function review(
   run: RunContext,
-  desk: ReviewDesk,
+  queue: ReviewQueue,
   { agent, subtask, record, transcript, endClaim }: Delegation,
   workspace: Workspace,
   { summary, message }: { readonly summary: string; readonly message: string },
@@ -142,7 +142,7 @@ async function review(
     into: run.terms.branch,
     approvedAt: undefined,
   };
-  const decision = await desk.request(seq, work, signal);
+  const decision = await queue.request(seq, work, signal);
   transcript.note(`review: ${decision.kind}`);
   switch (decision.kind) {
     case 'approved':

@@ -8,6 +8,7 @@ import { sumUsage } from '../../agents/usage.ts';
 import type { BatchAnswer } from '../../batch/answer.ts';
 import type { BatchExecutor } from '../../batch/executor/batch-executor.ts';
 import type { VolleyConfig } from '../../config/config.ts';
+import type { EnvironmentVariables } from '../../config/environment.ts';
 import type { ParallelToolCoordinator } from '../../coordinator/coordinator.ts';
 import { type ErrorCode, VolleyError } from '../../core/errors.ts';
 import { agentLabel, repositoryLabel } from '../../core/labels.ts';
@@ -35,7 +36,7 @@ import { branchReport } from './pull-request.ts';
 import { buildReport, type RunReport } from './report.ts';
 import { readReport, reportWrittenAt, writeReport } from './report-file.ts';
 import { forgetApprovals, landReviewed } from './review.ts';
-import { ReviewDesk } from './review-desk.ts';
+import { ReviewQueue } from './review-queue.ts';
 import { AttemptLog, type RunContext, type Tampering } from './run-context.ts';
 import { type RunRequest, runOptions } from './run-request.ts';
 import { openScratch } from './scratch.ts';
@@ -47,7 +48,7 @@ export interface RunSetting {
   readonly executor: BatchExecutor;
   readonly store: Store;
   coordinator(): Promise<ParallelToolCoordinator>;
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: EnvironmentVariables;
 }
 
 /** What a display shows of a run besides its batch. */
@@ -248,16 +249,16 @@ async function delegateAll(
   return { projectChanges: await workspaces.changedInProject().catch(() => []), tampering };
 }
 
-/** The desk where verified work waits for review. It is used only when the run has its context. */
+/** The queue of verified work that waits for review. It is used only when the run has its context. */
 function openReviews(
   { executor }: RunSetting,
   { feature, terms }: RunPlan,
   run: () => RunContext,
-): ReviewDesk {
+): ReviewQueue {
   const batch = batchNameOf(feature.name);
   const never = new AbortController().signal;
   const others = feature.subtasks.filter(({ review }) => review !== undefined).length;
-  return new ReviewDesk(
+  return new ReviewQueue(
     {
       read: () => run().folder.read(feature.name),
       request: async (seq, work) => {
@@ -269,7 +270,7 @@ function openReviews(
         await executor.handle({ action: 'stop', batch });
       },
       isStopping: async () => (await executor.standing(batch))?.state === 'stopping',
-      // Whoever approved it learns why it was not merged.
+      // The reviewer learns why it was not merged.
       land: (subtask) =>
         landReviewed(run(), subtask, never).then(
           () => void run().merged.push(subtask),

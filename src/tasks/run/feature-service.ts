@@ -31,7 +31,7 @@ interface StartedRun {
 /** Another process writes its report shortly after its batch ends. */
 const REPORT_TRIES = 20;
 const REPORT_PAUSE_MS = 100;
-/** How many failed subtasks of a run are told apart before its report is written. */
+/** How many failed subtasks of a run are known before its report is written. */
 const MAX_FAILED = 1000;
 
 /** The features of a project, as MCP and HTTP clients use them. */

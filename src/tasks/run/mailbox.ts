@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { EnvironmentVariables } from '../../config/environment.ts';
 import { readRegularFile } from '../../config/regular-file.ts';
 import { type ErrorCode, VolleyError } from '../../core/errors.ts';
 import { reasonText } from '../../core/words.ts';
@@ -155,10 +156,8 @@ export class Mailbox {
   }
 }
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
 /** Whether this process belongs to an agent of a run, which must not change task files itself. */
-export function isAgentOfRun(env: Environment): boolean {
+export function isAgentOfRun(env: EnvironmentVariables): boolean {
   return Boolean(env[AGENT_VARIABLE] || env[MAILBOX_VARIABLE] || env[TOKEN_VARIABLE]) || isBelowAgent();
 }
 
@@ -188,7 +187,7 @@ function isBelowAgent(): boolean {
  * verification commands. Throws if the run refuses.
  */
 export async function askRun<T extends object = Readonly<Record<string, unknown>>>(
-  env: Environment,
+  env: EnvironmentVariables,
   request: AgentRequest,
   signal?: AbortSignal,
 ): Promise<{ readonly data: T; readonly text: string }> {
@@ -212,7 +211,7 @@ export async function askRun<T extends object = Readonly<Record<string, unknown>
 }
 
 /** Throws if this process belongs to an agent of a run. */
-export function refuseForAgents(env: Environment, what: string): void {
+export function refuseForAgents(env: EnvironmentVariables, what: string): void {
   if (!isAgentOfRun(env)) return;
   throw new VolleyError(
     'SUBTASK_REFUSED',

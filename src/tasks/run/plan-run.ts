@@ -2,6 +2,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { DeniedPaths } from '../../agents/denied-paths.ts';
 import type { VolleyConfig } from '../../config/config.ts';
+import type { EnvironmentVariables } from '../../config/environment.ts';
 import { notTrusted } from '../../config/trust.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { listText } from '../../core/words.ts';
@@ -29,7 +30,7 @@ export async function planRun(
   folder: TaskFolder,
   config: VolleyConfig,
   request: RunRequest,
-  env: Readonly<Record<string, string | undefined>>,
+  env: EnvironmentVariables,
 ): Promise<RunPlan> {
   const { tasks: settings, trust } = config;
   // Settings that wait for approval would make it a different run.

@@ -7,20 +7,20 @@ import { VolleyError } from '../../core/errors.ts';
 import { NO_NEEDS } from '../../core/resource-table.ts';
 import { ToolFailure } from '../../engine/tool-failure.ts';
 import type { Workspace } from '../workspace/workspace.ts';
+import type { AgentRun } from './agent-run.ts';
+import type { AgentRequest } from './mailbox.ts';
 import {
-  type AgentOrder,
-  type AgentReturn,
+  checkedOutput,
   checkedPart,
-  checkedReturn,
   type PrintedEvent,
   RETURNED_BUNDLE,
   RETURNED_EVENTS,
+  type RunAgentInput,
+  type RunAgentOutput,
   runAgentTool,
   SENT_BUNDLE,
   SENT_PROJECT,
-} from './agent-order.ts';
-import type { AgentRun } from './agent-run.ts';
-import type { AgentRequest } from './mailbox.ts';
+} from './run-agent-tool.ts';
 
 const TOOL = runAgentTool(() =>
   Promise.reject(new VolleyError('INTERNAL', 'Agents of workers do not run in the coordinator.')),
@@ -72,7 +72,7 @@ function placeOf(project: string, file: string): string {
  */
 export async function runRemoteAgent(options: RemoteAgentOptions, log: AgentLog): Promise<RemoteEnd> {
   const { on, workspace, run, repository, prefix, scratch, project, files, report } = options;
-  const folder = await mkdtemp(join(scratch, 'order-'));
+  const folder = await mkdtemp(join(scratch, 'agent-'));
   try {
     await mkdir(join(folder, SENT_PROJECT), { recursive: true });
     for (const file of files) {
@@ -83,7 +83,7 @@ export async function runRemoteAgent(options: RemoteAgentOptions, log: AgentLog)
     const sent = await workspace.send(join(folder, SENT_BUNDLE), tips);
     const { agent, claim, prompt, feature, seq, deniedPaths, allowedCommands, stallMs, budget, usedBefore } =
       run;
-    const order: AgentOrder = {
+    const input: RunAgentInput = {
       ...{ repository, prefix, ...sent, feature, seq, claim, prompt, stallMs, budget, usedBefore },
       agent: agent.name,
       projectMark: options.projectMark,
@@ -95,7 +95,7 @@ export async function runRemoteAgent(options: RemoteAgentOptions, log: AgentLog)
     const printed = new PrintedReader(options.onEvent);
     const value = await on
       .run(
-        { tool: TOOL, input: order, needs: NO_NEEDS, folder },
+        { tool: TOOL, input, needs: NO_NEEDS, folder },
         {
           signal: options.signal,
           report: () => undefined,
@@ -108,7 +108,7 @@ export async function runRemoteAgent(options: RemoteAgentOptions, log: AgentLog)
       });
     options.signal.throwIfAborted();
     printed.complete(await readFile(join(folder, RETURNED_EVENTS), 'utf8').catch(() => ''));
-    const returned = checkedReturn(value);
+    const returned = checkedOutput(value);
     if (returned === undefined)
       throw Object.assign(
         new VolleyError(
@@ -127,7 +127,7 @@ export async function runRemoteAgent(options: RemoteAgentOptions, log: AgentLog)
   }
 }
 
-function exitOf({ exit, failure }: AgentReturn): AgentExit {
+function exitOf({ exit, failure }: RunAgentOutput): AgentExit {
   if (failure !== undefined)
     throw new ToolFailure(failure.message, {
       reason: failure.reason,

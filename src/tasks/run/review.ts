@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DeniedPaths } from '../../agents/denied-paths.ts';
 import { oneLine } from '../../batch/text.ts';
 import type { VolleyConfig } from '../../config/config.ts';
+import type { EnvironmentVariables } from '../../config/environment.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { Git, splitNul } from '../../git/git.ts';
 import { Repository } from '../../git/repository.ts';
@@ -34,7 +35,7 @@ interface LandContext extends Pick<RunContext, 'folder' | 'feature' | 'commands'
 export interface ReviewSetting {
   readonly folder: TaskFolder;
   readonly config: VolleyConfig;
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: EnvironmentVariables;
 }
 
 interface ReviewedWork {
@@ -139,7 +140,7 @@ export async function rejectWork(
     );
   const feature = await folder.read(name);
   if (findReview(feature, seq, commit).approvedAt === undefined) return reject(false);
-  // Whoever merges holds this lock. If nobody does, a process that was to merge it was killed.
+  // The process that merges holds this lock. If none does, it was killed.
   try {
     return await withRunLock(folder, name, () => reject(true));
   } catch (error) {

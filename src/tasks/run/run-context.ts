@@ -10,7 +10,7 @@ import type { CommandRunner } from '../verify/command-runner.ts';
 import type { Evidence } from '../verify/verify.ts';
 import type { Workspace, Workspaces } from '../workspace/workspace.ts';
 import type { AgentPlan } from './choose-agents.ts';
-import type { ReviewDesk } from './review-desk.ts';
+import type { ReviewQueue } from './review-queue.ts';
 import type { RunTerms } from './run-request.ts';
 import type { TamperGuard } from './tamper-guard.ts';
 
@@ -40,7 +40,7 @@ export interface RunContext {
   /** The subtasks that this run merged into the project, in order. */
   readonly merged: Subtask[];
   /** Set if verified work waits for review. */
-  readonly reviews: ReviewDesk | undefined;
+  readonly reviews: ReviewQueue | undefined;
   /** Worktrees of failed attempts, for the next attempt at the same subtask. */
   readonly left: Map<string, Workspace[]>;
   /** The environment of agents. */

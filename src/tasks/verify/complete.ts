@@ -1,3 +1,4 @@
+import type { EnvironmentVariables } from '../../config/environment.ts';
 import { type Feature, progressOf } from '../files/feature.ts';
 import { subtaskLine, subtaskView } from '../files/feature-text.ts';
 import { type Moment, readySubtasks } from '../files/readiness.ts';
@@ -17,7 +18,7 @@ interface SubtaskCompletion {
   /** The folder with the work; default: the project. */
   readonly workspace?: string;
   /** Locates the user's approvals. */
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: EnvironmentVariables;
 }
 
 interface CompletedSubtask {

@@ -1,12 +1,10 @@
 import { createHash } from 'node:crypto';
+import type { EnvironmentVariables } from '../../config/environment.ts';
 import { TrustStore } from '../../config/trust-store.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { shellQuote } from '../../core/shell-quote.ts';
-import type { Check, Feature } from '../files/feature.ts';
+import type { CommandCheck, Feature } from '../files/feature.ts';
 import type { TaskFolder } from '../files/task-folder.ts';
-
-type Environment = Readonly<Record<string, string | undefined>>;
-type CommandCheck = Extract<Check, { type: 'command' }>;
 
 interface VerificationCommand extends CommandCheck {
   readonly seq: string;
@@ -25,7 +23,7 @@ export function trustFeature({ project }: TaskFolder, feature: Feature, store: T
 }
 
 /** Throws unless the user has approved the feature's verification commands. */
-export function requireTrusted(folder: TaskFolder, feature: Feature, env: Environment): void {
+export function requireTrusted(folder: TaskFolder, feature: Feature, env: EnvironmentVariables): void {
   if (isTrusted(folder, feature, new TrustStore(env))) return;
   const { name } = feature;
   const commands = verificationCommands(feature).map(({ seq, command }) => ({ seq, command }));

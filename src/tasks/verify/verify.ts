@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { unreachable } from '../../core/errors.ts';
 import { reasonText, spanText } from '../../core/words.ts';
 import { isNegated } from '../../tools/pattern/path-patterns.ts';
-import type { Check, Subtask } from '../files/feature.ts';
+import type { Check, CommandCheck, Subtask } from '../files/feature.ts';
 import { isoTime } from '../files/readiness.ts';
 import { expandBraces, projectPathProblem } from '../plan/deliverables.ts';
 import { type CheckLocation, type CommandRunner, outputEnds } from './command-runner.ts';
@@ -25,8 +25,6 @@ interface VerifyContext extends CheckLocation {
   /** Whether a deliverable changed, if contents were compared. Otherwise file times decide. */
   isChanged?(deliverable: string): boolean;
 }
-
-type CommandCheck = Extract<Check, { type: 'command' }>;
 
 const MAX_OUTPUT_LENGTH = 500;
 const MAX_SEARCHED_BYTES = 64 * 1024 * 1024;

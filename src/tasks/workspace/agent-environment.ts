@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { EnvironmentVariables } from '../../config/environment.ts';
 import { shellQuote } from '../../core/shell-quote.ts';
 import { childEnvironment } from '../../git/child-environment.ts';
 
@@ -11,7 +12,7 @@ const PROGRAM = fileURLToPath(new URL('../../cli/main.js', import.meta.url));
  * The environment of agents: the user's, with this very program as `volley`, whatever else is installed.
  */
 export async function agentEnvironment(
-  given: Readonly<Record<string, string | undefined>>,
+  given: EnvironmentVariables,
   scratch: string,
 ): Promise<Readonly<Record<string, string>>> {
   const env = childEnvironment(given);

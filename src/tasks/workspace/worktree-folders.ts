@@ -25,7 +25,7 @@ export interface UnmergedWork {
   readonly commits: number;
   /** Uncommitted paths relative to the project, without ignored files. */
   readonly paths: readonly string[];
-  /** Why git cannot tell. */
+  /** Why git does not know. */
   readonly problem?: string;
 }
 

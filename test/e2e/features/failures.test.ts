@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { RunReport } from '../../../src/tasks/run/report.ts';
-import { eventually, isAlive } from '../../runners/process/support/launch.ts';
+import { isAlive } from '../../support/alive.ts';
+import { until } from '../../support/until.ts';
 import { FeatureProject } from '../../tasks/run/feature-project.ts';
 import { runBuilt } from '../support/built-volley.ts';
 
@@ -68,6 +69,6 @@ describe('agents that do not do what they should', { timeout: 240_000 }, () => {
     // What it started went with it.
     const children = project.notes('child').map(({ child }) => child!);
     expect(children).toHaveLength(2);
-    await eventually('they are gone', () => !children.some(isAlive));
+    await until(() => !children.some(isAlive), 'they are gone');
   });
 });

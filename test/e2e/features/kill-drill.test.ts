@@ -1,7 +1,9 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
+import { isAlive } from '../../support/alive.ts';
 import { trustFolder } from '../../support/trust.ts';
+import { until } from '../../support/until.ts';
 import { FeatureProject } from '../../tasks/run/feature-project.ts';
 import { runBuilt, startBuilt } from '../support/built-volley.ts';
 
@@ -10,20 +12,6 @@ const KILLS = Number(process.env['VOLLEY_DRILL_KILLS'] ?? 2);
 /** More than are done before the last kill, however slow the machine is; the last of them wait for the last run. */
 const WIDTH = 3;
 const SUBTASKS = WIDTH * (2 * KILLS + 1);
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-async function until(condition: () => boolean, what: string): Promise<void> {
-  for (const deadline = Date.now() + 120_000; !condition(); await sleep(10))
-    if (Date.now() > deadline) throw new Error(`In vain: ${what}`);
-}
 
 it(`after kill -9 of the orchestrator (${KILLS} times) nothing verified is redone, no agent is left, no claim is stuck`, {
   timeout: 180_000 + KILLS * 20_000,

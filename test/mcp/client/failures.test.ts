@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { defaultConfig, type McpServerSettings } from '../../../src/config/config.ts';
 import { mcpHealth } from '../../../src/mcp/client/attach.ts';
-import { isAlive, logOf, notesServer, openWith, testFolder, until } from './support/open.ts';
+import { isAlive } from '../../support/alive.ts';
+import { until } from '../../support/until.ts';
+import { logOf, notesServer, openWith, testFolder } from './support/open.ts';
 
 const echo = (server: string, text = 'hello') => ({ name: `${server}.echo`, arguments: { text } });
 

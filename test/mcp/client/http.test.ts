@@ -10,7 +10,8 @@ import {
 import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { mcpHealth } from '../../../src/mcp/client/attach.ts';
-import { httpServer, openWith, testFolder, until } from './support/open.ts';
+import { until } from '../../support/until.ts';
+import { httpServer, openWith, testFolder } from './support/open.ts';
 
 type Fetch = (request: Request) => Promise<Response>;
 

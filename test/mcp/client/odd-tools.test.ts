@@ -5,7 +5,8 @@ import { openaiChatTools } from '../../../src/coordinator/formats/openai.ts';
 import { toolNames } from '../../../src/coordinator/formats/tool-names.ts';
 import { discoveredTools } from '../../../src/mcp/open-coordinator.ts';
 import { folderWith, say } from '../../cli/support/program.ts';
-import { logOf, oddServer, openWith, testFolder, until } from './support/open.ts';
+import { until } from '../../support/until.ts';
+import { logOf, oddServer, openWith, testFolder } from './support/open.ts';
 
 const PROGRAM = fileURLToPath(new URL('./support/odd-server.mjs', import.meta.url));
 
@@ -132,5 +133,5 @@ test('roots that make a server ignore its own folder are pointed out', async () 
   ]);
   expect(servers.filter(({ hint }: { hint?: string }) => hint !== undefined)).toHaveLength(1);
   const { stderr } = await say(folder, ['tools']);
-  expect(stderr).toMatch(/^MCP server docs: ready, \d+ tools; it is told to work in /m);
+  expect(stderr).toMatch(/^MCP server docs: ready, \d+ tools; it is given the roots /m);
 });

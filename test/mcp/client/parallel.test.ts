@@ -5,7 +5,8 @@ import { defaultConfig } from '../../../src/config/config.ts';
 import type { ToolCall } from '../../../src/coordinator/call.ts';
 import type { ParallelToolCoordinator } from '../../../src/coordinator/coordinator.ts';
 import { mcpHealth } from '../../../src/mcp/client/attach.ts';
-import { notesServer, openWith, testFolder, until } from './support/open.ts';
+import { until } from '../../support/until.ts';
+import { notesServer, openWith, testFolder } from './support/open.ts';
 
 const writes = (count: number, path?: string): ToolCall[] =>
   Array.from({ length: count }, (_, index) => ({

@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
 import { mcpHealth } from '../../../src/mcp/client/attach.ts';
-import { isAlive, logOf, notesServer, openWith, testFolder, until } from './support/open.ts';
+import { isAlive } from '../../support/alive.ts';
+import { until } from '../../support/until.ts';
+import { logOf, notesServer, openWith, testFolder } from './support/open.ts';
 
 test('a server is started by the first call of one of its tools, kept, and gone when the coordinator is closed', async () => {
   const folder = testFolder();

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { expect, onTestFinished, test } from 'vitest';
 import { openStore } from '../../../src/store/sqlite-store.ts';
 import { trustFolder } from '../../support/trust.ts';
-import { until } from './support/mcp.ts';
+import { until } from '../../support/until.ts';
 import { fileAppears, PROGRAM_ARGS, projectWithTools } from './support/stdio-client.ts';
 
 interface Raw {

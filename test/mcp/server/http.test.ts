@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { HeldCalls, openRig } from '../../batch/support/rig.ts';
 import { serve, TOKENS } from '../../server/support/serve.ts';
+import { until } from '../../support/until.ts';
 import { connectHttp } from './support/http-client.ts';
-import { dataOf, REVISIONS, textOf, until } from './support/mcp.ts';
+import { dataOf, REVISIONS, textOf } from './support/mcp.ts';
 
 describe.each(REVISIONS)('/mcp with a client of %s', (revision) => {
   test('lists, runs a batch, tells progress, and a cancelled call cancels what it runs', async () => {

@@ -1,7 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { McpHttp } from '../../../src/mcp/server/mcp-http.ts';
 import { HeldCalls, openRig } from '../../batch/support/rig.ts';
-import { backendOf, OFFER, until } from './support/mcp.ts';
+import { until } from '../../support/until.ts';
+import { backendOf, OFFER } from './support/mcp.ts';
 
 async function open(limits: { maxSessions?: number; idleMs?: number }) {
   const held = new HeldCalls();

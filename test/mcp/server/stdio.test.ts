@@ -1,7 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { dataOf, REVISIONS, textOf, until } from './support/mcp.ts';
+import { until } from '../../support/until.ts';
+import { dataOf, REVISIONS, textOf } from './support/mcp.ts';
 import { connectStdio, fileAppears, projectWithTools } from './support/stdio-client.ts';
 
 describe.each(REVISIONS)('volley mcp with a client of %s', { timeout: 240_000 }, (revision) => {

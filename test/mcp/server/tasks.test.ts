@@ -7,7 +7,8 @@ import {
 import { expect, onTestFinished, test } from 'vitest';
 import { serveMcpStdio } from '../../../src/mcp/server/serve-stdio.ts';
 import { HeldCalls, openRig } from '../../batch/support/rig.ts';
-import { backendOf, OFFER, until } from './support/mcp.ts';
+import { until } from '../../support/until.ts';
+import { backendOf, OFFER } from './support/mcp.ts';
 
 const TASKS = 'io.modelcontextprotocol/tasks';
 const CLIENT = { name: 'raw', version: '1' };

@@ -12,7 +12,8 @@ import { describeTool, MCP_TOOLS, type Offer, offeredTools } from '../../../src/
 import { defineTool } from '../../../src/tools/define-tool.ts';
 import type { Tool } from '../../../src/tools/tool.ts';
 import { HeldCalls, openRig } from '../../batch/support/rig.ts';
-import { backendOf, dataOf, OFFER, textOf, until } from './support/mcp.ts';
+import { until } from '../../support/until.ts';
+import { backendOf, dataOf, OFFER, textOf } from './support/mcp.ts';
 
 const large = defineTool<{ length: number }>({
   name: 'large',

@@ -2,7 +2,8 @@ import { PassThrough } from 'node:stream';
 import { expect, onTestFinished, test } from 'vitest';
 import { serveMcpStdio } from '../../../src/mcp/server/serve-stdio.ts';
 import { HeldCalls, openRig } from '../../batch/support/rig.ts';
-import { backendOf, OFFER, until } from './support/mcp.ts';
+import { until } from '../../support/until.ts';
+import { backendOf, OFFER } from './support/mcp.ts';
 
 const META = {
   'io.modelcontextprotocol/protocolVersion': '2026-07-28',

@@ -3,7 +3,9 @@ import { ToolFailure } from '../../../src/engine/tool-failure.ts';
 import { type CommandOptions, runCommand } from '../../../src/runners/process/command.ts';
 import { createLauncher } from '../../../src/runners/process/helper-launcher.ts';
 import { codeOf, rejectionOf } from '../../engine/support/errors.ts';
-import { eventually, isAlive, LAUNCHERS, opened, PLAIN_ENV } from './support/launch.ts';
+import { isAlive } from '../../support/alive.ts';
+import { until } from '../../support/until.ts';
+import { LAUNCHERS, opened, PLAIN_ENV } from './support/launch.ts';
 
 function command(script: string, options: Partial<CommandOptions> = {}): CommandOptions {
   return { argv: ['/bin/sh', '-c', script], cwd: '/', env: PLAIN_ENV, limits: {}, ...options };
@@ -77,7 +79,7 @@ describe('runCommand', () => {
       },
     });
     const running = rejectionOf(runCommand(opened(createLauncher()), options));
-    await eventually('it runs', () => output !== '');
+    await until(() => output !== '', 'it runs');
     const reason = new Error('enough');
     controller.abort(reason);
     expect(await running).toBe(reason);
@@ -95,12 +97,12 @@ describe('runCommand', () => {
       },
     });
     const running = rejectionOf(runCommand(opened(createLauncher()), options));
-    await eventually('it runs', () => output !== '');
+    await until(() => output !== '', 'it runs');
     // The test says when its time is up: however slow the machine is, it may clean up before.
     vi.useFakeTimers({ toFake: ['setTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
     controller.abort('stop');
-    await eventually('it cleaned up', () => output.includes('cleaned'));
+    await until(() => output.includes('cleaned'), 'it cleaned up');
     vi.advanceTimersByTime(200);
     expect(await running).toBe('stop');
     expect(isAlive(Number(output.split('\n')[0]))).toBe(false);

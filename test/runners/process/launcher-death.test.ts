@@ -3,15 +3,9 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import {
-  eventually,
-  hasFastHelper,
-  helperLauncher,
-  isAlive,
-  LAUNCHERS,
-  opened,
-  shell,
-} from './support/launch.ts';
+import { isAlive } from '../../support/alive.ts';
+import { until } from '../../support/until.ts';
+import { hasFastHelper, helperLauncher, LAUNCHERS, opened, shell } from './support/launch.ts';
 
 const TSX = ['--import', 'tsx'];
 const NAMES = LAUNCHERS.map(([name]) => name);
@@ -35,7 +29,7 @@ describe.each(NAMES)('a process that launches by %s', (name) => {
     const pids = line.toString().trim().split(' ').map(Number);
     expect(pids.map(isAlive)).toEqual([true, true]);
     child.kill('SIGKILL');
-    await eventually('both are gone', () => !pids.some(isAlive));
+    await until(() => !pids.some(isAlive), 'both are gone');
   });
 });
 
@@ -45,12 +39,12 @@ describe.each(modes)('a launcher whose helper (%s) dies', (mode) => {
   test('kills what the helper had launched, says so, and starts another helper', async () => {
     const launcher = opened(helperLauncher(mode));
     const launched = shell(launcher, 'trap "" TERM HUP; sleep 1000 & echo $!; wait');
-    await eventually('both run', () => launched.text() !== '');
+    await until(() => launched.text() !== '', 'both run');
     const helper = launcher.helperPid!;
     process.kill(helper, 'SIGKILL');
     expect(await launched.end).toMatchObject({ exitCode: undefined, signal: 'SIGKILL' });
     const pids = [helper, await launched.started, Number(launched.text())];
-    await eventually('all are gone', () => !pids.some(isAlive));
+    await until(() => !pids.some(isAlive), 'all are gone');
 
     const next = shell(launcher, 'echo again');
     expect((await next.end).exitCode).toBe(0);

@@ -2,15 +2,9 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { createLauncher } from '../../../src/runners/process/helper-launcher.ts';
 import { stayBusyFor } from '../../engine/support/busy.ts';
-import {
-  eventually,
-  hasFastHelper,
-  helperLauncher,
-  isAlive,
-  Launched,
-  opened,
-  shell,
-} from './support/launch.ts';
+import { isAlive } from '../../support/alive.ts';
+import { until } from '../../support/until.ts';
+import { hasFastHelper, helperLauncher, Launched, opened, shell } from './support/launch.ts';
 
 describe('a launcher with a helper', () => {
   test('starts its helper when it is told to prepare, and ends it when it is closed', async () => {
@@ -36,13 +30,13 @@ describe('a launcher with a helper', () => {
     const other = shell(launcher, 'read line', { input: true });
     const script = 'setsid sh -c "echo \\$\\$; exec sleep 1000" & read line';
     const launched = shell(launcher, script, { input: true });
-    await eventually('it left', () => launched.text() !== '');
+    await until(() => launched.text() !== '', 'it left');
     const pid = Number(launched.text());
     launched.process.endInput();
     await launched.end;
     other.process.endInput();
     await other.end;
-    await eventually('it is gone', () => !isAlive(pid));
+    await until(() => !isAlive(pid), 'it is gone');
   });
 
   test.skipIf(!hasFastHelper)(
@@ -50,7 +44,7 @@ describe('a launcher with a helper', () => {
     async () => {
       const launcher = opened(helperLauncher('fast'));
       const floods = Array.from({ length: 3 }, () => shell(launcher, 'exec cat /dev/zero'));
-      await eventually('it floods', () => floods.every(({ bytes }) => bytes.stdout.length > 0));
+      await until(() => floods.every(({ bytes }) => bytes.stdout.length > 0), 'it floods');
       stayBusyFor(500);
       const status = readFileSync(`/proc/${launcher.helperPid}/status`, 'utf8');
       for (const flood of floods) flood.process.kill('SIGKILL');

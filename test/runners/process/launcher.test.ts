@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { codeOf, thrownBy } from '../../engine/support/errors.ts';
-import { eventually, isAlive, LAUNCHERS, Launched, opened, PLAIN_ENV, shell } from './support/launch.ts';
+import { isAlive } from '../../support/alive.ts';
+import { until } from '../../support/until.ts';
+import { LAUNCHERS, Launched, opened, PLAIN_ENV, shell } from './support/launch.ts';
 
 const SUCCESS = { exitCode: 0, signal: undefined, startError: undefined };
 
@@ -74,7 +76,7 @@ describe.each(LAUNCHERS)('a launcher by %s', (_, create) => {
     hasty.process.write(Buffer.alloc(2_000_000));
     hasty.process.endInput();
     expect((await hasty.end).exitCode).toBe(4);
-    await eventually('the stubborn one runs', () => stubborn.text() === 'ready\n');
+    await until(() => stubborn.text() === 'ready\n', 'the stubborn one runs');
     stubborn.process.kill('SIGKILL');
     expect((await stubborn.end).signal).toBe('SIGKILL');
   });
@@ -122,7 +124,7 @@ describe.each(LAUNCHERS)('a launcher by %s', (_, create) => {
 
   test('signals the whole group', async () => {
     const launched = shell(opened(create()), 'sleep 1000 & echo $!; wait');
-    await eventually('both run', () => launched.text() !== '');
+    await until(() => launched.text() !== '', 'both run');
     const child = Number(launched.text());
     launched.process.kill('SIGTERM');
     expect((await launched.end).signal).toBe('SIGTERM');
@@ -214,7 +216,7 @@ describe.each(LAUNCHERS)('a launcher by %s', (_, create) => {
   test('kills all that runs when it is closed, and launches nothing afterwards', async () => {
     const launcher = create();
     const launched = shell(launcher, 'sleep 1000 & echo $!; wait');
-    await eventually('both run', () => launched.text() !== '');
+    await until(() => launched.text() !== '', 'both run');
     await launcher.close();
     expect(launched.calls.at(-1)).toBe('ended');
     expect((await launched.end).signal).toBe('SIGKILL');

@@ -2,7 +2,8 @@ import { existsSync, readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { rejectionOf } from '../../engine/support/errors.ts';
-import { callOf, Gate, TestTask, until } from './support/call.ts';
+import { until } from '../../support/until.ts';
+import { callOf, Gate, TestTask } from './support/call.ts';
 import { openRunner } from './support/runner.ts';
 
 /** The threads of this process, by what the system says. */

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { ToolFailure } from '../../../src/engine/tool-failure.ts';
 import { rejectionOf } from '../../engine/support/errors.ts';
-import { callOf, TestTask, until } from './support/call.ts';
+import { until } from '../../support/until.ts';
+import { callOf, TestTask } from './support/call.ts';
 import { openRunner } from './support/runner.ts';
 
 const CRASHES = {

@@ -4,14 +4,14 @@ import { describe, expect, it } from 'vitest';
 import { readReport } from '../../../src/tasks/run/report-file.ts';
 import { reportText } from '../../../src/tasks/run/report-text.ts';
 import { readTranscript, transcriptPath } from '../../../src/tasks/run/transcript.ts';
-import { eventually } from '../../runners/process/support/launch.ts';
+import { until } from '../../support/until.ts';
 import { git } from '../workspace/support.ts';
 import { FeatureProject } from './feature-project.ts';
 import { commitAll, runner } from './runner.ts';
 
 const WORKTREES = { settings: 'worktrees = true' };
 /** Waits until a file exists, as an agent that runs beside another one does. */
-const until = (path: string) => `while [ ! -e "$VOLLEY_TASKS_PROJECT/${path}" ]; do sleep 0.02; done`;
+const untilExists = (path: string) => `while [ ! -e "$VOLLEY_TASKS_PROJECT/${path}" ]; do sleep 0.02; done`;
 
 describe('an agent that changes what its siblings share', { timeout: 180_000 }, () => {
   it('leaves no hook in the repository, and fails alone if it ran alone', async () => {
@@ -31,7 +31,7 @@ describe('an agent that changes what its siblings share', { timeout: 180_000 }, 
   });
 
   it('is not punished in its siblings, and branches of others survive', async () => {
-    const script = `git branch -q -D release; git update-ref refs/tags/v1 HEAD; echo work > a; ${until('.volley/b')}`;
+    const script = `git branch -q -D release; git update-ref refs/tags/v1 HEAD; echo work > a; ${untilExists('.volley/b')}`;
     const project = new FeatureProject(
       {
         '01': { deliverables: ['a'], behaviour: { kind: 'script', script } },
@@ -115,7 +115,7 @@ describe('a run', { timeout: 180_000 }, () => {
     const project = new FeatureProject({ '01': { deliverables: ['a'], behaviour: { hold: 'go' } } });
     const { run, setting } = await runner(project);
     const ended = run();
-    await eventually('the agent has begun', () => project.begun().length === 1);
+    await until(() => project.begun().length === 1, 'the agent has begun');
     const types: string[] = [];
     for await (const { type } of readTranscript(setting.folder.project, transcriptPath('auth', '01', 1), {
       follow: true,

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { withFolderLock } from '../../../src/store/folder-lock.ts';
 import { reportText } from '../../../src/tasks/run/report-text.ts';
 import { approveWork, rejectWork, reviewDiff } from '../../../src/tasks/run/review.ts';
-import { eventually } from '../../runners/process/support/launch.ts';
+import { until } from '../../support/until.ts';
 import { git } from '../workspace/support.ts';
 import { FeatureProject } from './feature-project.ts';
 import { commitAll, runner } from './runner.ts';
@@ -101,10 +101,10 @@ describe('work that is reviewed', { timeout: 180_000 }, () => {
     });
 
     const ended = run({ maxConcurrent: 2 });
-    await eventually('both wait', () => waits('01') && waits('04'));
+    await until(() => waits('01') && waits('04'), 'both wait');
     await Promise.all([approve('01'), reject('04', 'Say two')]);
     expect(project.read('a')).toBe('one\n');
-    await eventually('the others wait', () => waits('02') && waits('04'));
+    await until(() => waits('02') && waits('04'), 'the others wait');
     release('go');
     const report = await ended;
 
@@ -129,7 +129,7 @@ describe('work that is reviewed', { timeout: 180_000 }, () => {
     );
 
     const ended = run({ maxConcurrent: 2 });
-    await eventually('the first waits', () => waits('01'));
+    await until(() => waits('01'), 'the first waits');
     release('go');
     const report = await ended;
 

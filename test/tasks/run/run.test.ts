@@ -13,7 +13,8 @@ import type { RunRequest } from '../../../src/tasks/run/run-request.ts';
 import { CommandRunner } from '../../../src/tasks/verify/command-runner.ts';
 import { verifyAndComplete } from '../../../src/tasks/verify/complete.ts';
 import { gitWorktrees } from '../../../src/tasks/workspace/worktrees.ts';
-import { eventually, isAlive } from '../../runners/process/support/launch.ts';
+import { isAlive } from '../../support/alive.ts';
+import { until } from '../../support/until.ts';
 import { git } from '../workspace/support.ts';
 import { FeatureProject } from './feature-project.ts';
 import { commitAll, runner } from './runner.ts';
@@ -85,7 +86,7 @@ describe('a run', { timeout: 180_000 }, () => {
     });
     expect(project.subtask('01')).toMatchObject({ status: 'pending' });
     expect(project.subtask('01')).not.toHaveProperty('claim');
-    await eventually('they are gone', () => !project.notes('child').some(({ child }) => isAlive(child!)));
+    await until(() => !project.notes('child').some(({ child }) => isAlive(child!)), 'they are gone');
   });
 
   it('completes what was merged when a crash came before it was noted, without another agent', async () => {
@@ -299,6 +300,6 @@ describe('a run', { timeout: 180_000 }, () => {
     });
     expect(project.subtask('01')).toMatchObject({ status: 'pending' });
     expect(project.subtask('01')).not.toHaveProperty('claim');
-    await eventually('they are gone', () => !project.notes('child').some(({ child }) => isAlive(child!)));
+    await until(() => !project.notes('child').some(({ child }) => isAlive(child!)), 'they are gone');
   });
 });

@@ -17,8 +17,9 @@ import { withCode } from '../../../src/tools/define-tool.ts';
 import type { Tool } from '../../../src/tools/tool.ts';
 import { OwnCluster } from '../../cluster/support/cluster.ts';
 import { startBuilt } from '../../e2e/support/built-volley.ts';
-import { eventually, isAlive } from '../../runners/process/support/launch.ts';
+import { isAlive } from '../../support/alive.ts';
 import { trustFolder } from '../../support/trust.ts';
+import { until } from '../../support/until.ts';
 import { git } from '../workspace/support.ts';
 import { FeatureProject } from './feature-project.ts';
 import { commitAll } from './runner.ts';
@@ -165,7 +166,7 @@ describe('agents on workers', { timeout: 180_000 }, () => {
     await agentWorker('left', clone);
     const { run, executor } = await remoteRunner(project);
     const running = run();
-    await eventually('the agent has a child', () => project.notes('child').length === 1);
+    await until(() => project.notes('child').length === 1, 'the agent has a child');
     expect(leftIn(clone)).not.toEqual([]);
     expect(await executor.handle({ action: 'cancel', batch: 'feature-auth', all: true })).toMatchObject({
       ok: true,
@@ -289,20 +290,20 @@ describe('agents on workers', { timeout: 180_000 }, () => {
     const first = await start('first', clones[0]!);
     const { run } = await remoteRunner(held);
     const running = run();
-    await eventually('the agent works', () => held.notes('start').length === 1);
+    await until(() => held.notes('start').length === 1, 'the agent works');
     const { pid } = held.notes('start')[0]!;
     first.kill('SIGKILL');
     await once(first, 'close');
-    await eventually('the agent ends with its worker', () => !isAlive(pid));
+    await until(() => !isAlive(pid), 'the agent ends with its worker');
     expect(leftIn(clones[0]!)).not.toEqual([]);
     await start('second', clones[1]!);
-    await eventually('another agent works', () => held.notes('start').length === 2);
+    await until(() => held.notes('start').length === 2, 'another agent works');
     writeFileSync(go, '');
     const report = await running;
     expect(report.subtasks[0]).toMatchObject({ status: 'completed' });
     expect(report.subtasks[0]!.attempt_reports.map(({ worker }) => worker)).toEqual(['first', 'second']);
     const again = await start('again', clones[0]!);
-    await eventually('it has cleaned up', () => leftIn(clones[0]!).length === 0);
+    await until(() => leftIn(clones[0]!).length === 0, 'it has cleaned up');
     again.kill('SIGTERM');
   });
 });

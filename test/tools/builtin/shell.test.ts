@@ -9,7 +9,8 @@ import type { ToolContext } from '../../../src/runners/runner.ts';
 import type { ShellSettings, ToolEnvironment } from '../../../src/tools/builtin/environment.ts';
 import { shellTool } from '../../../src/tools/builtin/shell.ts';
 import { codeOf, rejectionOf } from '../../engine/support/errors.ts';
-import { eventually, isAlive } from '../../runners/process/support/launch.ts';
+import { isAlive } from '../../support/alive.ts';
+import { until } from '../../support/until.ts';
 
 let launcher: Launcher;
 let confinement: Confinement;
@@ -171,7 +172,7 @@ describe('the shell tool', () => {
     const steps: string[] = [];
     const context = { signal: controller.signal, report: (step: unknown) => void steps.push(String(step)) };
     const running = rejectionOf(call({ command: 'sleep 1000 & echo $!; wait', ...limits }, { context }));
-    await eventually('it runs', () => steps.length > 0);
+    await until(() => steps.length > 0, 'it runs');
     controller.abort('cancelled');
     expect(await running).toBe('cancelled');
     expect(isAlive(Number(steps[0]))).toBe(false);

@@ -1,6 +1,6 @@
 /** Over HTTP/1.1 browsers have six connections to a server, for all windows together: one is left for requests. */
 const PLACES = 5;
-/** Who has waited for so long is told that there are too many. */
+/** After this time, the page says that there are too many. */
 const CROWDED_MS = 1000;
 
 /**

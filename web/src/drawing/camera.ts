@@ -26,14 +26,14 @@ export function fitAll(drawing: Extent, view: Extent): Camera {
 }
 
 /** All of it if that can be read; else as much as can, from the left on. */
-export function fitReadable(drawing: Extent, view: Extent, least: number): Camera {
+export function fitReadable(drawing: Extent, view: Extent, min: number): Camera {
   const all = fitAll(drawing, view);
-  if (all.scale >= least) return all;
-  const centred = drawing.width / 2 - view.width / 2 / least;
+  if (all.scale >= min) return all;
+  const centred = drawing.width / 2 - view.width / 2 / min;
   return {
-    scale: least,
-    x: Math.min(-MARGIN / least, centred),
-    y: drawing.height / 2 - view.height / 2 / least,
+    scale: min,
+    x: Math.min(-MARGIN / min, centred),
+    y: drawing.height / 2 - view.height / 2 / min,
   };
 }
 
@@ -47,8 +47,8 @@ export function pan(camera: Camera, dx: number, dy: number): Camera {
 }
 
 /** Enlarges around a point of the view, which stays where it is; never further out than a quarter of all. */
-export function zoom(camera: Camera, factor: number, x: number, y: number, least: number): Camera {
-  const scale = Math.min(LARGEST, Math.max(least / 4, camera.scale * factor));
+export function zoom(camera: Camera, factor: number, x: number, y: number, min: number): Camera {
+  const scale = Math.min(LARGEST, Math.max(min / 4, camera.scale * factor));
   return {
     scale,
     x: camera.x + x / camera.scale - x / scale,

@@ -46,7 +46,7 @@ export class Shortener {
   }
 }
 
-/** As much of a text as fits, with dots where something is left out. */
+/** As much of a string as fits, with dots where something is left out. */
 export function cut(context: CanvasRenderingContext2D, text: string, width: number): string {
   const whole = context.measureText(text).width;
   if (whole <= width) return text;

@@ -197,7 +197,7 @@ function leave(context: CanvasRenderingContext2D, { x, y, scale }: Camera): void
   context.scale(1 / scale, 1 / scale);
 }
 
-/** Lines run from left to right, so that their ends tell where they are. */
+/** Lines run from left to right, so that their ends show where they are. */
 function isInSight({ camera, view }: Scene, points: readonly number[]): boolean {
   const right = camera.x + view.width / camera.scale;
   return points[0]! <= right && points[points.length - 2]! >= camera.x;

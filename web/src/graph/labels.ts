@@ -53,10 +53,10 @@ export function drawLabels(
   for (const { row, x, y, rank } of seen) {
     if (count === MAX_LABELS) break;
     // A guess saves most of the measuring.
-    const most = rank <= RANK.running ? MAX_WIDTH_PX : Math.max(MIN_WIDTH_PX, COLUMN_PX * camera.scale);
-    const least = Math.min(most, titleOf(row).length * 4);
-    if (!taken.isFree(x - least / 2, x + least / 2, y)) continue;
-    const text = cut(context, titleOf(row), most);
+    const max = rank <= RANK.running ? MAX_WIDTH_PX : Math.max(MIN_WIDTH_PX, COLUMN_PX * camera.scale);
+    const min = Math.min(max, titleOf(row).length * 4);
+    if (!taken.isFree(x - min / 2, x + min / 2, y)) continue;
+    const text = cut(context, titleOf(row), max);
     const width = context.measureText(text).width + 10;
     const left = Math.max(0, Math.min(view.width - width, x - width / 2));
     if (!taken.take(left, left + width, y)) continue;

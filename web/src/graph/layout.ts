@@ -97,13 +97,9 @@ function placeColumns(plane: Plane, columns: readonly { node: number; y: number 
 }
 
 /** Neighbours in height stay near each other: rows are filled from left to right. */
-function wrapColumns(
-  plane: Plane,
-  columns: readonly { node: number; y: number }[][],
-  most: number,
-): number[] {
+function wrapColumns(plane: Plane, columns: readonly { node: number; y: number }[][], max: number): number[] {
   let left = 0;
-  const acrossOf = (count: number) => Math.ceil(count / most);
+  const acrossOf = (count: number) => Math.ceil(count / max);
   const rowsOf = (count: number) => Math.ceil(count / acrossOf(count));
   const high = columns.reduce((rows, { length }) => Math.max(rows, rowsOf(length)), 0);
   return columns.map((column) => {
@@ -122,7 +118,7 @@ function wrapColumns(
 
 /** So many rows that the whole is about as broad as a screen. */
 function rowsToWrapAt(columns: readonly { readonly length: number }[]): number {
-  const longest = columns.reduce((most, { length }) => Math.max(most, length), 0);
+  const longest = columns.reduce((max, { length }) => Math.max(max, length), 0);
   for (let rows = MAX_IN_COLUMN / 2; rows < longest; rows = Math.ceil(rows * 1.2)) {
     const width = columns.reduce(
       (sum, { length }) => sum + Math.ceil(length / rows) * (NODE_WIDTH + ROW_GAP) + COLUMN_GAP,

@@ -14,10 +14,10 @@ export function neighbour(layout: Layout, from: number, direction: Direction): n
   }
   const candidates = linked.length > 0 ? linked : layout.xs.keys();
   let best = from;
-  let least = Number.POSITIVE_INFINITY;
+  let min = Number.POSITIVE_INFINITY;
   for (const node of candidates) {
     const cost = costOf(layout, from, node, direction);
-    if (cost < least) [best, least] = [node, cost];
+    if (cost < min) [best, min] = [node, cost];
   }
   return best;
 }

@@ -9,7 +9,7 @@ export function countsText(counts: Batch['counts']): string {
     .join(', ');
 }
 
-/** How far the running ones are on average, 0 to 1, as far as they tell. */
+/** How far the running ones are on average, 0 to 1, as far as they report it. */
 export function runningShare({ counts, total, progress, succeeded }: Batch): number {
   if (counts.running === 0 || succeeded) return 0;
   const skipped = counts.failed + counts.cancelled === 0 ? counts.skipped : 0;

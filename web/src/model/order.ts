@@ -115,11 +115,11 @@ export function arrange(
 }
 
 /** The first few, those that need a look most in front. */
-export function byUrgency(rows: readonly Row[], most: number): Row[] {
+export function byUrgency(rows: readonly Row[], max: number): Row[] {
   const found: Row[] = [];
   for (const status of Object.keys(URGENCY) as Status[]) {
     for (const row of rows) {
-      if (found.length === most) return found;
+      if (found.length === max) return found;
       if (row.status === status) found.push(row);
     }
   }
@@ -128,7 +128,7 @@ export function byUrgency(rows: readonly Row[], most: number): Row[] {
 
 /** How long it has run, or ran, pauses between attempts included. */
 export function durationOf({ started_at, ended_at, duration_ms }: Row, now: number): number | undefined {
-  // What is told of a row by an event has no duration of its own until the row is read again.
+  // A row that came with an event has no duration of its own until the row is read again.
   if (ended_at !== null && duration_ms !== null) return duration_ms;
   return started_at === null ? undefined : Math.max(0, (ended_at ?? now) - started_at);
 }

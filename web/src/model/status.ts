@@ -1,7 +1,7 @@
 import type { Status } from '../api/wire.ts';
 import type { Row } from '../store/state.ts';
 
-/** Statuses as they are shown: a pause before a retry is told apart from work. */
+/** Statuses as they are shown: a pause before a retry is not shown as work. */
 export type Shown = Status | 'retrying';
 
 /** In the order in which bars and filters have them: what is done first. */

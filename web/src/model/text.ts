@@ -15,7 +15,7 @@ export const BATCH_STATE_TEXT: Readonly<Record<BatchStateShown, string>> = {
   empty: 'Empty',
 };
 
-/** An idle batch is told apart by what became of its tasks. */
+/** The text for an idle batch depends on what became of its tasks. */
 export function batchState({ state, counts, total, succeeded, started_at }: Batch): BatchStateShown {
   if (state !== 'idle') return state;
   if (total === 0) return 'empty';
@@ -59,7 +59,7 @@ export function spendingText(spent: Pick<Execution, 'input_tokens' | 'output_tok
   });
 }
 
-/** A running one is told in whole seconds: tenths that jump are noise. */
+/** A running one is shown in whole seconds: tenths that jump are noise. */
 export function durationText(ms: number, isRunning: boolean): string {
   return isRunning ? spanText(Math.floor(ms / 1000) * 1000) : spanText(ms);
 }
@@ -72,7 +72,7 @@ export function bytesText(bytes: number): string {
 }
 
 /**
- * What people call an execution. One that was given no name carries that of its function, which tells nothing apart, and
+ * What people call an execution. One that was given no name carries that of its function, which distinguishes nothing, and
  * an item that of its group.
  */
 export function titleOf({

@@ -38,8 +38,8 @@ export interface TimeScene {
 
 /** Few lanes are broad, many are narrow, and more than fit are scrolled. A title must stay readable. */
 export function lanePx({ laneCount, titles }: Pick<Spans, 'laneCount' | 'titles'>, height: number): number {
-  const least = titles.length === 0 ? 8 : 14;
-  return Math.max(least, Math.min(28, Math.floor((height - AXIS_PX - 8) / Math.max(1, laneCount))));
+  const min = titles.length === 0 ? 8 : 14;
+  return Math.max(min, Math.min(28, Math.floor((height - AXIS_PX - 8) / Math.max(1, laneCount))));
 }
 
 export function drawTimeline(context: CanvasRenderingContext2D, scene: TimeScene): void {
@@ -215,8 +215,8 @@ function drawAxis(context: CanvasRenderingContext2D, scene: TimeScene, left: (ms
 }
 
 function ticksOf({ time, view }: TimeScene): ReturnType<typeof ticksFor> {
-  const most = Math.max(2, Math.floor(view.width / TICK_PX));
-  return ticksFor(view.width * time.msPerPx, most, Math.max(0, time.fromMs));
+  const max = Math.max(2, Math.floor(view.width / TICK_PX));
+  return ticksFor(view.width * time.msPerPx, max, Math.max(0, time.fromMs));
 }
 
 function outline(context: CanvasRenderingContext2D, colour: string, { x, y, wide, high }: Box): void {

@@ -31,7 +31,7 @@ export interface Spans {
 export function spansOf(rows: readonly Row[], now: number, byWorker = false): Spans {
   const tries = rows.flatMap((row) => triesOf(row).map((one) => ({ row, ...one })));
   if (tries.length === 0) return { list: [], laneCount: 0, titles: [], lengthMs: 0 };
-  const origin = tries.reduce((least, { startedAt }) => Math.min(least, startedAt), Number.POSITIVE_INFINITY);
+  const origin = tries.reduce((min, { startedAt }) => Math.min(min, startedAt), Number.POSITIVE_INFINITY);
   const times = tries.map(({ row, attempt, startedAt, endedAt, outcome, worker }) => {
     const startMs = startedAt - origin;
     return { row, attempt, outcome, worker, startMs, endMs: Math.max(startMs, (endedAt ?? now) - origin) };
@@ -44,7 +44,7 @@ export function spansOf(rows: readonly Row[], now: number, byWorker = false): Sp
     last.set(time.row.id, place);
     return { ...time, lane: lanes[place]!, before };
   });
-  return { list, laneCount, titles, lengthMs: times.reduce((most, { endMs }) => Math.max(most, endMs), 0) };
+  return { list, laneCount, titles, lengthMs: times.reduce((max, { endMs }) => Math.max(max, endMs), 0) };
 }
 
 type Time = Pick<Span, 'row' | 'worker' | 'startMs' | 'endMs'>;

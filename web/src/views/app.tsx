@@ -33,7 +33,7 @@ export function App(): JSX.Element {
   });
   if (session.value.state === 'out') return <SignIn why={session.value.why} />;
   const { value: open } = dialog;
-  // A dialog tells that it has closed a little later: by then another one may be open.
+  // A dialog reports a little later that it has closed. By then another one may be open.
   const close = () => {
     if (dialog.value === open) dialog.value = undefined;
   };

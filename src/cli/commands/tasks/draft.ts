@@ -22,7 +22,7 @@ import { featurePlanText, planFeature } from '../../../tasks/plan/plan.ts';
 import { isAgentOfRun } from '../../../tasks/run/mailbox.ts';
 import { trustFeature, verificationCommands } from '../../../tasks/verify/trust.ts';
 import { confirm, EXIT, type ExitStatus, type Io } from '../../output/io.ts';
-import { writeNote } from '../../output/messages.ts';
+import { usageError, writeNote } from '../../output/messages.ts';
 import { type CommonOptions, defineCommand } from '../../program/command.ts';
 import { numberOption } from '../../program/options.ts';
 import { onStopSignals } from '../../program/stop-signals.ts';
@@ -65,10 +65,12 @@ export const draftCommand = defineCommand<DraftOptions>({
     const { from, feature, yes = false, json = false } = options;
     // Before anything is paid for.
     if (!yes && (json || from === '-' || !io.stdin.isTTY))
-      throw usage('The plan needs your approval, but this is not a terminal. Use a terminal, or add --yes.');
+      throw usageError(
+        'The plan needs your approval, but this is not a terminal. Use a terminal, or add --yes.',
+      );
     const taken = await folder.names();
     if (feature !== undefined && taken.includes(feature))
-      throw usage(`There is a feature ${JSON.stringify(feature)} already. Choose another name.`);
+      throw usageError(`There is a feature ${JSON.stringify(feature)} already. Choose another name.`);
     const launcher = createLauncher();
     const stop = new AbortController();
     const ignoreSignals = onStopSignals(() => stop.abort(new VolleyError('INVALID_VALUE', 'Interrupted.')));
@@ -94,9 +96,9 @@ async function readWork(from: string, launcher: Launcher, io: Io, signal: AbortS
       : /^https?:/i.test(from)
         ? await readIssue(from, launcher, io, signal)
         : await readInputFile(from, io);
-  if (text.trim() === '') throw usage(`${from === '-' ? 'Standard input' : from} is empty.`);
+  if (text.trim() === '') throw usageError(`${from === '-' ? 'Standard input' : from} is empty.`);
   if (text.length > MAX_WORK_LENGTH)
-    throw usage(`The description has ${text.length} characters; the maximum is ${MAX_WORK_LENGTH}.`);
+    throw usageError(`The description has ${text.length} characters; the maximum is ${MAX_WORK_LENGTH}.`);
   return text;
 }
 
@@ -112,7 +114,7 @@ async function readAll({ stdin }: Io): Promise<string> {
 /** Reads an issue with `gh`, which knows the user's login. */
 async function readIssue(url: string, launcher: Launcher, io: Io, signal: AbortSignal): Promise<string> {
   if (!ISSUE.test(url))
-    throw usage(
+    throw usageError(
       `${JSON.stringify(url)} is not the URL of an issue, such as https://github.com/owner/project/issues/12.`,
     );
   const how = 'Install the GitHub CLI (gh) and log in, or save the issue to a file.';
@@ -129,10 +131,10 @@ async function readIssue(url: string, launcher: Launcher, io: Io, signal: AbortS
     signal: AbortSignal.any([signal, AbortSignal.timeout(GH_TIMEOUT_MS)]),
   }).catch((error: unknown) => {
     signal.throwIfAborted();
-    throw usage(`The issue cannot be read: ${reasonText(error)} ${how}`);
+    throw usageError(`The issue cannot be read: ${reasonText(error)} ${how}`);
   });
   if (result.exitCode !== 0)
-    throw usage(`gh could not read the issue: ${outputEnd(result.stderr, MAX_SHOWN_LENGTH)}\n${how}`);
+    throw usageError(`gh could not read the issue: ${outputEnd(result.stderr, MAX_SHOWN_LENGTH)}\n${how}`);
   return issueText(Buffer.concat(output).toString('utf8'));
 }
 
@@ -147,7 +149,7 @@ function issueText(json: string): string {
   try {
     issue = JSON.parse(json);
   } catch {
-    throw usage('gh printed something that is not JSON.');
+    throw usageError('gh printed something that is not JSON.');
   }
   const comments = (issue.comments ?? []).map(
     ({ author, body }) => `Comment by ${author?.login ?? 'unknown'}:\n\n${body ?? ''}`,
@@ -254,8 +256,4 @@ function planText(feature: Feature): string {
     ),
   ]);
   return [featurePlanText(feature, planFeature(feature)), '', ...details].join('\n');
-}
-
-function usage(message: string): VolleyError {
-  return new VolleyError('INVALID_VALUE', message);
 }

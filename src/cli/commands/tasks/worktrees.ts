@@ -1,5 +1,4 @@
 import { relative } from 'node:path';
-import { VolleyError } from '../../../core/errors.ts';
 import { shellQuote } from '../../../core/shell-quote.ts';
 import { countText, listText } from '../../../core/words.ts';
 import {
@@ -9,6 +8,7 @@ import {
   removeKeptWorktrees,
 } from '../../../tasks/workspace/kept-worktrees.ts';
 import { hasUnmergedWork } from '../../../tasks/workspace/worktree-folders.ts';
+import { usageError } from '../../output/messages.ts';
 import { type CommonOptions, defineCommand } from '../../program/command.ts';
 import { FEATURES_ARGUMENT, openFolder, say } from './support.ts';
 
@@ -35,8 +35,8 @@ export const worktreesCommand = defineCommand<WorktreesOptions>({
       .option('--force', 'with --remove and a feature: also remove unmerged work'),
   run: async ([feature, seq], options, io) => {
     const { remove = false, force = false } = options;
-    if (force && !remove) throw usage('--force requires --remove.');
-    if (force && feature === undefined) throw usage('--force requires a feature.');
+    if (force && !remove) throw usageError('--force requires --remove.');
+    if (force && feature === undefined) throw usageError('--force requires a feature.');
     const folder = openFolder(io);
     const choice = { feature, seq };
     const { removed, ...found } = remove
@@ -111,8 +111,4 @@ function lossText({ work, tip }: KeptWorktree): string {
   return work.commits > 0 && tip !== undefined
     ? ` (to recover its commits: git branch rescued ${tip.slice(0, SHORT_HASH)})`
     : '';
-}
-
-function usage(message: string): VolleyError {
-  return new VolleyError('INVALID_VALUE', message);
 }

@@ -106,21 +106,3 @@ export function logOf(folder: string): string[] {
     return [];
   }
 }
-
-/** Looks again and again, for a while. */
-export async function until(isSo: () => boolean, what: string): Promise<void> {
-  const deadline = performance.now() + 60_000;
-  while (!isSo()) {
-    if (performance.now() > deadline) throw new Error(`It never came: ${what}.`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}
-
-/** Whether a process runs. What has ended and waits for its parent to hear of it does not. */
-export function isAlive(pid: number): boolean {
-  try {
-    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
-  } catch {
-    return false;
-  }
-}

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type CallToolResult, Client } from '@modelcontextprotocol/client';
 import { discoveredTools } from '../../../../src/mcp/open-coordinator.ts';
 import type { Offer } from '../../../../src/mcp/server/serve-tools.ts';
@@ -37,18 +36,6 @@ export function backendOf({ executor, store, coordinator }: Rig): McpBackend {
       throw new Error('no test of batches asks for features');
     },
   };
-}
-
-export async function until(
-  isSo: () => boolean | Promise<boolean>,
-  what: string,
-  longestMs = 60_000,
-): Promise<void> {
-  const deadline = Date.now() + longestMs;
-  while (!(await isSo())) {
-    if (Date.now() > deadline) throw new Error(`waited in vain for ${what}`);
-    await sleep(10);
-  }
 }
 
 export function textOf(result: CallToolResult): string {

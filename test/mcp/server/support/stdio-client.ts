@@ -6,7 +6,8 @@ import { onTestFinished } from 'vitest';
 import { buildProgram } from '../../../e2e/support/built-program.ts';
 import { project } from '../../../e2e/support/project.ts';
 import { trustFolder } from '../../../support/trust.ts';
-import { clientOf, type Revision, until } from './mcp.ts';
+import { until } from '../../../support/until.ts';
+import { clientOf, type Revision } from './mcp.ts';
 
 const built = await buildProgram();
 

@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs';
-import { setTimeout } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { HelperLauncher, modeOfThisMachine } from '../../../../src/runners/process/helper-launcher.ts';
 import type {
@@ -86,28 +84,4 @@ export const PLAIN_ENV = { PATH: '/usr/local/bin:/usr/bin:/bin' };
 
 export function shell(launcher: Launcher, script: string, options: Partial<LaunchRequest> = {}): Launched {
   return new Launched(launcher, ['/bin/sh', '-c', script], options);
-}
-
-/** Waits until a condition holds. */
-export async function eventually(what: string, condition: () => boolean): Promise<void> {
-  const deadline = performance.now() + 120_000;
-  while (!condition()) {
-    if (performance.now() > deadline) throw new Error(`it never came to this: ${what}`);
-    await setTimeout(5);
-  }
-}
-
-/** Whether a process runs; one that is dead and only waits to be noticed does not. */
-export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-  if (process.platform !== 'linux') return true;
-  try {
-    return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
-  } catch {
-    return false;
-  }
 }

@@ -1,4 +1,5 @@
 import type { RunLimits, RunnerCall, RunnerTask, ToolCode, ToolRun } from '../../../../src/runners/runner.ts';
+import { until } from '../../../support/until.ts';
 
 const TOOLS = new URL('../../fixtures/tools.mjs', import.meta.url).href;
 
@@ -48,13 +49,5 @@ export class Gate {
   /** Waits until so many have begun. */
   async entered(count = 1): Promise<void> {
     await until(() => Atomics.load(this.words, 0) >= count);
-  }
-}
-
-export async function until(condition: () => boolean, timeoutMs = 60_000): Promise<void> {
-  const deadline = performance.now() + timeoutMs;
-  while (!condition()) {
-    if (performance.now() > deadline) throw new Error(`it never came true: ${condition.toString()}`);
-    await new Promise((resolve) => setTimeout(resolve, 1));
   }
 }

@@ -13,7 +13,7 @@ interface Schema {
   readonly $ref?: string;
 }
 
-/** How one value is filled in. `any` is JSON, or a text where that is no JSON. */
+/** How one value is filled in. `any` is JSON, or a string where that is no JSON. */
 export type Field = { readonly description: string; readonly fallback: unknown } & (
   | { readonly kind: 'string' | 'number' | 'boolean' | 'any' }
   | { readonly kind: 'choice'; readonly choices: readonly unknown[] }

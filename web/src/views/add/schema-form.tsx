@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useId, useState } from 'preact/hooks';
+import { isObject } from '../../../../src/tools/values.ts';
 import { Icon } from '../../ui/icons.tsx';
 import { emptyValue, type Field, numberIn, type Property, typeText, valueIn } from './schema-fields.ts';
 
@@ -47,7 +48,7 @@ function SchemaField(props: FieldProps): JSX.Element {
   const { field, value } = props;
   // What was written as JSON, or a reference to another result, need not be what the form expects.
   if (field.kind === 'list' && (value === undefined || Array.isArray(value))) return <ListField {...props} />;
-  if (field.kind === 'object' && (value === undefined || isRecord(value))) return <ObjectField {...props} />;
+  if (field.kind === 'object' && (value === undefined || isObject(value))) return <ObjectField {...props} />;
   return <ValueField {...props} />;
 }
 
@@ -268,12 +269,8 @@ function sameJson(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 function recordOf(value: unknown): Readonly<Record<string, unknown>> {
-  return isRecord(value) ? value : {};
+  return isObject(value) ? value : {};
 }
 
 function withEntry(value: object, name: string, next: unknown): object {

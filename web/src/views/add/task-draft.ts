@@ -1,3 +1,4 @@
+import { isObject } from '../../../../src/tools/values.ts';
 /** A task as it is filled in. */
 export interface TaskDraft {
   readonly function: string;
@@ -39,7 +40,7 @@ export function paramsIn(text: string): object {
   } catch (error) {
     throw new Error(`The arguments are no JSON: ${error instanceof Error ? error.message : error}`);
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (!isObject(value)) {
     throw new Error('The arguments must be an object, such as {"path": "a.txt"}.');
   }
   return value;

@@ -77,13 +77,13 @@ function GroupLink({ open, id }: { open: OpenBatch; id: string }): JSX.Element {
 
 /** The expressions that decide whether, how often and on what it runs. */
 export function Expressions({ detail }: { detail: ExecutionDetail }): JSX.Element | null {
-  const { when, for_each: forEach, repeat, max_concurrent: most, on_item_error: onError } = detail;
+  const { when, for_each: forEach, repeat, max_concurrent: max, on_item_error: onError } = detail;
   const list = typeof forEach === 'string' ? forEach : JSON.stringify(forEach, null, 2);
   const until = repeat?.until ?? undefined;
   const notes = [
     repeat && `at most ${countText(repeat.max, 'round')}`,
     repeat?.delay_ms && `${spanText(repeat.delay_ms)} between two`,
-    most !== null && `at most ${numberText(most)} at once`,
+    max !== null && `at most ${numberText(max)} at once`,
     onError === 'null' && 'null in place of a failed one',
   ].filter(Boolean);
   return (

@@ -61,7 +61,7 @@ export function DiffView({ feature, subtask, again }: DiffProps): JSX.Element {
   );
 }
 
-/** Whoever approves sees what a compiler sees: characters that change the direction of a text are shown as such. */
+/** The reviewer sees what a compiler sees: characters that change the direction of a string are shown as such. */
 function DiffLines({ text }: { text: string }): JSX.Element {
   const lines = useMemo(() => text.replace(/\n$/, '').split('\n'), [text]);
   const ref = useRef<HTMLElement>(null);
@@ -156,7 +156,7 @@ function RejectDialog({ path, commit, seq, again, close }: RejectProps): JSX.Ele
           void reject();
         }}
       >
-        <p class="quiet">The next attempt goes on in the same worktree, and is told why.</p>
+        <p class="quiet">The next attempt continues in the same worktree and is given your reason.</p>
         <label class="field">
           What must be different
           <textarea

@@ -4,7 +4,7 @@ import type { Log, LogLine } from '../../api/wire.ts';
 import { BLOCK_LINES, LogCache } from '../../model/log.ts';
 
 const POLL_MS = 1000;
-/** More lines with a text are not listed. */
+/** More lines that contain the search string are not listed. */
 const MAX_FOUND = 2000;
 
 export interface ReadLog {
@@ -104,7 +104,7 @@ export interface Found {
   readonly state: 'searching' | 'whole' | 'cut';
 }
 
-/** The lines that contain a text, as the server finds them, part by part. */
+/** The lines that contain a string, as the server finds them, part by part. */
 export function useSearch(path: string, attempt: number | undefined, text: string): Found | undefined {
   const [found, setFound] = useState<Found>();
   useEffect(() => {

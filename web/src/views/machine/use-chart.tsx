@@ -25,9 +25,9 @@ export function UseChart(props: {
   const field = MEASURED.find((one) => one === use.name);
   const now = field && statistics.measured?.[field];
   const seen = field === undefined ? [] : runsOf(history, field);
-  const most = samples.reduce((top, { used }) => Math.max(top, used), use.used);
-  const mostSeen = seen.flat().reduce((top, { used }) => Math.max(top, used), 0);
-  const scale = Math.max(use.limit ?? 0, most, mostSeen, 1) * 1.08;
+  const max = samples.reduce((top, { used }) => Math.max(top, used), use.used);
+  const maxSeen = seen.flat().reduce((top, { used }) => Math.max(top, used), 0);
+  const scale = Math.max(use.limit ?? 0, max, maxSeen, 1) * 1.08;
   const spanMin = SPANS_MIN.find((minutes) => at - (samples[0]?.at ?? at) <= minutes * 60_000) ?? 10;
   const x = (time: number) => WIDTH - ((at - time) / (spanMin * 60_000)) * WIDTH;
   const y = (used: number) => HEIGHT - (used / scale) * HEIGHT;
@@ -59,7 +59,7 @@ export function UseChart(props: {
         viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
         preserveAspectRatio="none"
         role="img"
-        aria-label={`${name}: ${figures} in use now, at most ${round(most)} in the last ten minutes${now == null ? '' : `; ${round(now)} measured`}`}
+        aria-label={`${name}: ${figures} in use now, at most ${round(max)} in the last ten minutes${now == null ? '' : `; ${round(now)} measured`}`}
       >
         {[0.25, 0.5, 0.75].map((part) => (
           <line key={part} class="chart-grid" x1={WIDTH * part} x2={WIDTH * part} y1={0} y2={HEIGHT} />

@@ -242,7 +242,7 @@ function tipPlace(
   };
 }
 
-/** What one wants to know of a bar. Those who cannot see it are told the same of the mark. */
+/** The details of a bar. A screen reader reads the same of the mark. */
 function SpanTip(props: {
   span: Span;
   facts: SpanFacts;

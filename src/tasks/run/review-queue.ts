@@ -10,7 +10,7 @@ export type ReviewDecision =
   /** The run ends, and the work still waits. */
   | { readonly kind: 'open' };
 
-interface ReviewDeskOptions {
+interface ReviewQueueOptions {
   /** The feature as Volley wrote it, so that an agent that edits files decides nothing. */
   read(): Promise<Feature>;
   /** Writes that the work of a subtask waits. */
@@ -40,7 +40,7 @@ const QUIET_TICKS = 3;
  * wait, but another agent may start in its place, up to the limit of unreviewed work. If nothing else is left to do, the
  * run ends and the work goes on waiting.
  */
-export class ReviewDesk {
+export class ReviewQueue {
   private readonly waiting = new Map<string, WaitingWork>();
   /** The subtasks that this run handed over. Their own attempts merge them. */
   private readonly own = new Set<string>();
@@ -52,7 +52,7 @@ export class ReviewDesk {
   private isClosed = false;
 
   constructor(
-    private readonly options: ReviewDeskOptions,
+    private readonly options: ReviewQueueOptions,
     /** How many subtasks wait for review since earlier runs. */
     private others: number,
   ) {

@@ -27,7 +27,7 @@ const usage = z.strictObject({
 });
 
 /** What the agent of an attempt is to do on a worker. */
-const ORDER = z.strictObject({
+const INPUT = z.strictObject({
   feature: z.string(),
   seq: z.string(),
   /** The repository, by the id that all of its clones have. Where the clone is, only the worker knows. */
@@ -51,7 +51,7 @@ const ORDER = z.strictObject({
   usedBefore: usage,
 });
 
-export type AgentOrder = z.infer<typeof ORDER>;
+export type RunAgentInput = z.infer<typeof INPUT>;
 
 /** Why it was terminated; `error`: it did what no agent may do there. */
 const failure = z.strictObject({ reason: z.enum(['stalled', 'budget', 'error']), message: text });
@@ -82,10 +82,10 @@ const RESULT = z.strictObject({
   warnings: z.array(text).max(100),
 });
 
-export type AgentReturn = z.infer<typeof RESULT> & { readonly request?: AgentRequest | undefined };
+export type RunAgentOutput = z.infer<typeof RESULT> & { readonly request?: AgentRequest | undefined };
 
 /** Undefined if a worker has returned anything else. */
-export function checkedReturn(value: unknown): AgentReturn | undefined {
+export function checkedOutput(value: unknown): RunAgentOutput | undefined {
   return RESULT.safeParse(value).data;
 }
 
@@ -118,13 +118,15 @@ export function checkedPart(json: string): PrintedPart | undefined {
 }
 
 /** The tool as both sides know it. Only on a worker it runs anything. */
-export function runAgentTool(run: (order: AgentOrder, context: WorkerContext) => Promise<AgentReturn>): Tool {
-  return defineTool<AgentOrder, AgentReturn>({
+export function runAgentTool(
+  run: (input: RunAgentInput, context: WorkerContext) => Promise<RunAgentOutput>,
+): Tool {
+  return defineTool<RunAgentInput, RunAgentOutput>({
     name: RUN_AGENT,
     description: 'Runs a coding agent in a clone of this worker. Used only by volley tasks run.',
-    input: ORDER,
+    input: INPUT,
     files: { inputs: { folders: [{ path: SENT }] }, outputs: [RETURNED] },
-    run: (order, { folder, signal, log }) => run(order, { folder: folder!, signal, log }),
+    run: (input, { folder, signal, log }) => run(input, { folder: folder!, signal, log }),
   });
 }
 
