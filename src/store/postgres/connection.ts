@@ -23,6 +23,8 @@ const LOCK_MS = 20_000;
 const IDLE_IN_TRANSACTION_MS = 5000;
 /** When the server does not answer at all, the connection is given up a little later than it would have ended the statement. */
 const QUERY_MS = STATEMENT_MS + 5000;
+/** How long the end of the connections waits for the server. */
+const GOODBYE_MS = 2000;
 /** How long to go on when the server cannot be reached: it may be restarted. */
 const RETRY_MS = 30_000;
 const FIRST_PAUSE_MS = 20;
@@ -231,9 +233,9 @@ export class Database {
     this.isClosed = true;
     const writer = await this.writer?.catch(() => undefined);
     this.writer = undefined;
-    await Promise.all(
-      [writer, this.pool, this.urgentPool].map((connections) => connections?.end().catch(() => undefined)),
-    );
+    const ends = [writer, this.pool, this.urgentPool].map((one) => one?.end().catch(() => undefined));
+    await atMost(GOODBYE_MS, Promise.all(ends));
+    this.destroySilent(Number.POSITIVE_INFINITY);
   }
 
   private newPool(max: number, config: ClientConfig): Pool {
@@ -313,6 +315,13 @@ export class Database {
   private destroySilent(since: number): void {
     for (const [client, at] of this.heardAt) if (at < since) destroy(client);
   }
+}
+
+/** Waits for something, but not longer than this. */
+export async function atMost(ms: number, end: Promise<unknown>): Promise<void> {
+  const over = new AbortController();
+  const late = sleep(ms, undefined, { signal: over.signal }).catch(() => undefined);
+  await Promise.race([end, late]).finally(() => over.abort());
 }
 
 /** Connections whose settings were made. */
