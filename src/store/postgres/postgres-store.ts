@@ -41,7 +41,7 @@ import type {
 } from '../store.ts';
 import { addTasks, cancel, clear, endItems, endOpen, recover, reopen } from './bulk.ts';
 import { Committer, type Write } from './committer.ts';
-import { atMost, Database } from './connection.ts';
+import { atMost, Database, GOODBYE_MS } from './connection.ts';
 import { existing, HEARTBEAT_MS, Holders, LEASE_MS } from './holders.ts';
 import { PostgresFeed } from './postgres-feed.ts';
 import { Queries } from './queries.ts';
@@ -500,9 +500,12 @@ export class PostgresStore implements Store {
       }
       const { writerId } = this.committer;
       if (writerId !== undefined)
-        await this.database
-          .urgent((statements) => statements.run(FOLD_WRITERS, writerId))
-          .catch(() => undefined);
+        await atMost(
+          GOODBYE_MS,
+          this.database
+            .once((statements) => statements.run(FOLD_WRITERS, writerId), 0)
+            .catch(() => undefined),
+        );
     } finally {
       await this.database.close();
     }
