@@ -44,7 +44,7 @@ export interface SharedServers {
   join(details: ServerDetails): Promise<void>;
   /**
    * Says that this server is there, renews its leadership of an epoch, and reads the state. Servers that were heard of within
-   * `aliveMs` count. Never repeated.
+   * `aliveMs` count. Repeated at most once, at once.
    */
   beat(epoch: number, details: ServerDetails, isReady: boolean, aliveMs: number): Promise<LeadershipState>;
   /** Takes the lead if nothing has changed since that state. Returns the new epoch. */

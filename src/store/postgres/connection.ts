@@ -12,8 +12,9 @@ const MAX_READERS = 4;
 /** Idle ones are closed after this. */
 const IDLE_MS = 60_000;
 const CONNECT_MS = 10_000;
-/** How long to wait for an answer about leases, before a new connection is tried: twice within the time of a lease. */
-const URGENT_MS = 2000;
+/** How long to wait for an answer about leases before another connection is tried, too, and how long at all. */
+const URGENT_MS = 1500;
+const DEAD_MS = 5000;
 /** A connection that is silent for this long is probed: what lies between may forget it without a word. */
 const KEEP_ALIVE_MS = 10_000;
 /** How long a statement may take, and how long it may wait for the locks of other processes. */
@@ -23,6 +24,8 @@ const LOCK_MS = 20_000;
 const IDLE_IN_TRANSACTION_MS = 5000;
 /** When the server does not answer at all, the connection is given up a little later than it would have ended the statement. */
 const QUERY_MS = STATEMENT_MS + 5000;
+/** How long each step of closing waits for a server that does not answer. */
+export const GOODBYE_MS = 2000;
 /** How long to go on when the server cannot be reached: it may be restarted. */
 const RETRY_MS = 30_000;
 const FIRST_PAUSE_MS = 20;
@@ -71,12 +74,12 @@ export class Database {
   private isClosed = false;
   /** For reads. */
   private readonly pool: Pool;
-  /** A connection for what must not wait for long reads. */
+  /** For what must not wait for long reads: one connection, and another one while that does not answer. */
   private readonly urgentPool: Pool;
   /** When each connection was heard last. */
   private readonly heardAt = new Map<Client | PoolClient, number>();
-  /** Since when connections may be dead: then something urgent was asked for that was not answered. */
-  private silentSince: number | undefined;
+  /** When something urgent was answered last. */
+  private answeredAt = Number.NEGATIVE_INFINITY;
 
   private constructor(
     private readonly address: PostgresAddress,
@@ -84,10 +87,10 @@ export class Database {
     private readonly config: ClientConfig,
   ) {
     this.pool = this.newPool(MAX_READERS, config);
-    this.urgentPool = this.newPool(1, {
+    this.urgentPool = this.newPool(2, {
       ...config,
-      connectionTimeoutMillis: URGENT_MS,
-      query_timeout: URGENT_MS,
+      connectionTimeoutMillis: DEAD_MS,
+      query_timeout: DEAD_MS,
     });
   }
 
@@ -130,19 +133,34 @@ export class Database {
   }
 
   /**
-   * The same for what must be done in time, such as renewing a lease. It is not repeated. A connection that does not answer is
-   * replaced, and when the next one does, so are the others that were silent meanwhile: what lies between has forgotten them, or
-   * another server has taken the place of this one.
+   * The same for what must be done in time, such as renewing a lease. If there is no answer soon, it is done once more on another
+   * connection, and the first answer counts.
    */
   async urgent<T>(work: (statements: Statements) => Promise<T>): Promise<T> {
+    const first = this.urgentOnce(work);
+    let isOver = false;
+    const over = () => {
+      isOver = true;
+    };
+    await atMost(URGENT_MS, first.then(over, over));
+    if (isOver) return first;
+    return Promise.any([first, this.urgentOnce(work)]).catch(() => first);
+  }
+
+  /**
+   * The same for what must not be done twice. If it is not answered at all, and something that was asked later is, other
+   * connections that were silent as long are given up: the network has forgotten them, or another server has taken the place of
+   * this one.
+   */
+  async urgentOnce<T>(work: (statements: Statements) => Promise<T>): Promise<T> {
     const begunAt = performance.now();
     try {
       const value = await this.retried(0, async () => this.use(await this.urgentClient(), work));
-      if (this.silentSince !== undefined) this.destroySilent(this.silentSince);
-      this.silentSince = undefined;
+      this.answeredAt = performance.now();
       return value;
     } catch (error) {
-      this.silentSince ??= begunAt;
+      const hasWaited = performance.now() - begunAt >= DEAD_MS;
+      if (hasWaited && this.answeredAt > begunAt + URGENT_MS) this.destroySilent(begunAt);
       throw error;
     }
   }
@@ -231,9 +249,9 @@ export class Database {
     this.isClosed = true;
     const writer = await this.writer?.catch(() => undefined);
     this.writer = undefined;
-    await Promise.all(
-      [writer, this.pool, this.urgentPool].map((connections) => connections?.end().catch(() => undefined)),
-    );
+    const ends = [writer, this.pool, this.urgentPool].map((one) => one?.end().catch(() => undefined));
+    await atMost(GOODBYE_MS, Promise.all(ends));
+    this.destroySilent(Number.POSITIVE_INFINITY);
   }
 
   private newPool(max: number, config: ClientConfig): Pool {
@@ -313,6 +331,13 @@ export class Database {
   private destroySilent(since: number): void {
     for (const [client, at] of this.heardAt) if (at < since) destroy(client);
   }
+}
+
+/** Waits for something, but not longer than this. */
+export async function atMost(ms: number, end: Promise<unknown>): Promise<void> {
+  const over = new AbortController();
+  const late = sleep(ms, undefined, { signal: over.signal }).catch(() => undefined);
+  await Promise.race([end, late]).finally(() => over.abort());
 }
 
 /** Connections whose settings were made. */

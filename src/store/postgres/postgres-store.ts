@@ -41,7 +41,7 @@ import type {
 } from '../store.ts';
 import { addTasks, cancel, clear, endItems, endOpen, recover, reopen } from './bulk.ts';
 import { Committer, type Write } from './committer.ts';
-import { Database } from './connection.ts';
+import { atMost, Database, GOODBYE_MS } from './connection.ts';
 import { existing, HEARTBEAT_MS, Holders, LEASE_MS } from './holders.ts';
 import { PostgresFeed } from './postgres-feed.ts';
 import { Queries } from './queries.ts';
@@ -97,6 +97,7 @@ export class PostgresStore implements Store {
   private readonly now: () => number;
   private readonly leaseNow: (() => number) | undefined;
   private readonly heartbeatMs: number;
+  private readonly leaseMs: number;
   private readonly holders: Holders;
   private readonly committer: Committer;
   private readonly queries: Queries;
@@ -112,6 +113,7 @@ export class PostgresStore implements Store {
     private readonly database: Database,
     { now, identity = ownIdentity(), heartbeatMs = HEARTBEAT_MS, leaseMs = LEASE_MS }: PostgresStoreOptions,
   ) {
+    this.leaseMs = leaseMs;
     this.now = now ?? Date.now;
     this.leaseNow = now;
     this.heartbeatMs = heartbeatMs;
@@ -491,12 +493,19 @@ export class PostgresStore implements Store {
       clearInterval(this.heartbeat);
       clearInterval(this.expiry);
       await this.renewing;
-      if (this.holders.count > 0) await this.committer.write({ apply: (tx) => this.holders.releaseAll(tx) });
+      if (this.holders.count > 0) {
+        const releasing = this.committer.write({ apply: (tx) => this.holders.releaseAll(tx) });
+        // Then they have ended by themselves.
+        await atMost(this.leaseMs, releasing);
+      }
       const { writerId } = this.committer;
       if (writerId !== undefined)
-        await this.database
-          .once((statements) => statements.run(FOLD_WRITERS, writerId), 0)
-          .catch(() => undefined);
+        await atMost(
+          GOODBYE_MS,
+          this.database
+            .once((statements) => statements.run(FOLD_WRITERS, writerId), 0)
+            .catch(() => undefined),
+        );
     } finally {
       await this.database.close();
     }

@@ -123,20 +123,20 @@ export class PostgresServers implements SharedServers {
   }
 
   async claim({ epoch, beat }: LeadershipState): Promise<number | undefined> {
-    const [row] = await this.database.urgent((statements) =>
+    const [row] = await this.database.urgentOnce((statements) =>
       statements.rows<{ epoch: number }>(CLAIM, this.id!, epoch, beat),
     );
     return row?.epoch;
   }
 
   async resign(): Promise<void> {
-    await this.database.urgent((statements) => statements.run(RESIGN, this.id!));
+    await this.database.urgentOnce((statements) => statements.run(RESIGN, this.id!));
   }
 
   async leave(): Promise<void> {
     const { id } = this;
     if (id === undefined) return;
-    await this.database.urgent((statements) =>
+    await this.database.urgentOnce((statements) =>
       Promise.all([statements.run(RESIGN, id), statements.run(FORGET, id)]),
     );
   }
