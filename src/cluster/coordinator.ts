@@ -77,8 +77,11 @@ interface PendingCall {
   settle(outcome: RemoteOutcome | undefined): void;
 }
 
-/** How long an assignment is valid, by the clock of the server. It is normally taken within milliseconds. */
-const ASSIGNMENT_MS = 3_600_000;
+/**
+ * How long an assignment is valid, by the clock of the server. It is normally taken within milliseconds, and signed anew
+ * when it is sent again. A worker must remember all that it has run for as long, or a repeated one would run twice.
+ */
+const ASSIGNMENT_MS = 20_000;
 /** How often queues without a worker are looked for, and artifacts that nobody fetches. */
 const ORPHANS_EVERY = 60;
 const SWEEP_EVERY = 3600;

@@ -7,7 +7,7 @@ import { checkedOffer, nameOf, type WorkerOffer } from './work.ts';
 const MAX_STRANGERS = 100;
 
 /** A worker as people see it. */
-export interface ListedWorker
+interface ListedWorker
   extends Pick<WorkerOffer, 'capacity' | 'labels' | 'agents' | 'version' | 'host' | 'pid'> {
   readonly name: string;
   readonly session: string;

@@ -170,6 +170,7 @@ export class S3Store implements ArtifactStore {
 
   /** Sends a request, again if the server is away or busy. */
   private async send(request: S3Request): Promise<S3Answer> {
+    let isSynchronized = false;
     for (let tries = 0; ; tries++) {
       const pauseMs = this.pausesMs[tries];
       try {
@@ -178,7 +179,8 @@ export class S3Store implements ArtifactStore {
         const isSkewed = code === 'RequestTimeTooSkewed';
         if (isSkewed) this.aheadMs = Date.parse(answer.headers.get('date') ?? '') - Date.now() || 0;
         const isTransient = answer.status >= 500 || TRANSIENT.has(answer.status) || code === 'RequestTimeout';
-        if (!isTransient && !(isSkewed && tries === 0)) return answer;
+        if (!isTransient && !(isSkewed && !isSynchronized)) return answer;
+        isSynchronized ||= isSkewed;
         this.problem = `${code ?? `status ${answer.status}`}${message === undefined ? '' : `: ${message}`}`;
       } catch (error) {
         request.signal?.throwIfAborted();

@@ -253,10 +253,9 @@ describe('an S3 bucket', () => {
     const before = s3.requests;
     s3.faults.push(silent);
     const waiting = patient.get('0'.repeat(64), controller.signal);
-    await vi.waitFor(() => expect(s3.requests).toBe(before + 1), { timeout: 60_000 });
+    await vi.waitFor(() => expect(s3.requests).toBeGreaterThan(before), { timeout: 60_000 });
     controller.abort(new Error('stopped'));
     await expect(waiting).rejects.toThrow('stopped');
-    s3.faults.push(silent);
     const dead = await S3Store.open('s3://bucket?endpoint=http://127.0.0.1:1', CREDENTIALS, PAUSES);
     await expect(dead.check()).rejects.toMatchObject({ code: 'CLUSTER_ARTIFACTS_UNREACHABLE' });
   });

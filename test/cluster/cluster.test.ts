@@ -412,6 +412,9 @@ describe('somebody who can write to Redis but has no key', () => {
 
     const wrong = new Signer('another key altogether');
     const { scope, content } = data.calls[0]!;
+    // Who repeats it later, when the worker may have forgotten it, is too late.
+    const [serverSeconds] = await redis.time();
+    expect(scope.expiresAt - Number(serverSeconds) * 1000).toBeLessThan(30_000);
     const outcome = JSON.stringify(wrong.sign({ ...scope, kind: 'outcome' }, '{"status":"completed"}'));
     // Forged results, a forged assignment, the real assignment again, and a forged worker.
     await redis.publish('test:inbox', `[${outcome}]`);

@@ -309,6 +309,7 @@ describe.concurrent('a worker', () => {
     const notes: string[] = [];
     await cluster.worker('a', [], { times: SHORT, notify: (text) => notes.push(text) });
     await redis.set(key('protocol'), '99');
+    await redis.set(key('holder'), 'another process');
     await redis.set(key('epoch'), String(Date.now() + 1000));
     await vi.waitFor(() => expect(notes.join()).toContain('version 99'), PATIENT);
   });

@@ -18,7 +18,7 @@ export type Delivery<O> =
 
 /**
  * The most ended and cancelled attempts remembered, against jobs that are delivered again. That happens within two
- * inspections, and a worker ends fewer attempts in that time.
+ * inspections, or on purpose while the assignment is valid, and a worker ends fewer attempts in that time.
  */
 const MAX_REMEMBERED = 50_000;
 /** The most outcomes kept; they may be large. */
