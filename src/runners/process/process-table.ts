@@ -30,7 +30,9 @@ export function readProcessTable(): ProcessEntry[] {
 
 export function readProcess(pid: number): ProcessEntry | undefined {
   try {
-    return parseStat(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+    const entry = parseStat(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+    // The kernel is removing it: it has no group any more, and no parent.
+    return entry.group === -1 ? undefined : entry;
   } catch {
     // It ended meanwhile.
     return undefined;
