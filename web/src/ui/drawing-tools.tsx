@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { type Shown, STATUS_TEXT } from '../model/status.ts';
-import { Icon, StatusIcon } from '../ui/icons.tsx';
+import { Icon, StatusIcon } from './icons.tsx';
 
 const LEGEND: readonly Shown[] = [
   'open',

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { spanText } from '../../../src/core/words.ts';
 import { connection } from '../api/live.ts';
-import { now } from '../ui/clock.ts';
+import { now } from './clock.ts';
 
 /** Says that what is shown may be old, as long as there is no stream. */
 export function ConnectionBar({ retry }: { retry: () => void }): JSX.Element | null {
