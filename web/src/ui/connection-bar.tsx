@@ -40,3 +40,14 @@ function CrowdedBar({ by }: { by: 'browser' | 'server' }): JSX.Element {
     </div>
   );
 }
+
+/** Says that a page could not be read. It is read again on its own. */
+export function ReadError({ text }: { text: string }): JSX.Element {
+  return (
+    <p class="connection-bar" role="alert">
+      <span>
+        <strong>{text}</strong> The page goes on by itself.
+      </span>
+    </p>
+  );
+}
