@@ -32,7 +32,7 @@ const MAX_TRIES = 20;
 const MAX_WARNINGS = 5;
 
 /** Validates tasks and adds all of them or none. They are stored when it resolves. */
-export async function addTasks(
+export async function addBatchTasks(
   context: BatchContext,
   batch: string,
   inputs: readonly TaskInput[],

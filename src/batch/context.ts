@@ -28,11 +28,11 @@ export interface OtherServers {
 export async function findBatch({ store }: Pick<BatchContext, 'store'>, name: string): Promise<BatchRecord> {
   const found = await store.batch(name);
   if (found !== undefined) return found;
-  throw await unknownBatch(store, name);
+  throw await unknownBatchError(store, name);
 }
 
 /** Suggests the batch that was probably meant. */
-export async function unknownBatch(store: Pick<Store, 'batches'>, name: string): Promise<VolleyError> {
+export async function unknownBatchError(store: Pick<Store, 'batches'>, name: string): Promise<VolleyError> {
   const names = (await store.batches()).map((batch) => batch.name);
   const close = nearest(name, names);
   const hint =

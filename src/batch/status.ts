@@ -4,7 +4,7 @@ import { roundedText, spanText } from '../core/words.ts';
 import { clockText } from '../engine/clock.ts';
 import type { BatchRecord } from '../store/records.ts';
 import type { ActionResult } from './answer.ts';
-import { type BatchContext, unknownBatch } from './context.ts';
+import { type BatchContext, unknownBatchError } from './context.ts';
 import { countsText, endedOf, hasSucceeded } from './counts.ts';
 import { hintText } from './hints.ts';
 import { askWhy, holderText, type WaitingTask } from './run/holder-requests.ts';
@@ -24,7 +24,7 @@ export async function statusOf(
   detailed: boolean,
 ): Promise<ActionResult> {
   const read = await readView(batch, context);
-  if (read === undefined) throw await unknownBatch(context.store, batch);
+  if (read === undefined) throw await unknownBatchError(context.store, batch);
   const run = context.runs.current(batch);
   const max = detailed ? MAX_EXPLAINED : 1;
   const live = read.holder && (await askWhy(context, batch, read.holder, max));

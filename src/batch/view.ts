@@ -60,7 +60,7 @@ export const MAX_RUNNING = 100;
 const MAX_FAILURES = 10;
 
 /** Returns the parts of a snapshot that are cheap to compute. */
-export function standingOf(
+export function batchStanding(
   record: BatchRecord,
   { runs }: { readonly runs: BatchRuns },
 ): Pick<BatchView, 'state' | 'counts' | 'total' | 'cached' | 'spending' | 'hasFailures' | 'progress'> {
@@ -143,7 +143,7 @@ function viewOf(
   const problem = run === undefined ? runs.problemOf(name) : undefined;
   return {
     name,
-    ...standingOf(record, { runs }),
+    ...batchStanding(record, { runs }),
     ...(run?.speed() ?? { ratePerSecond: undefined, timeLeft: undefined, pauses: [] }),
     running: run?.monitor.running(MAX_RUNNING) ?? elsewhere,
     lastFailures: run?.monitor.lastFailures() ?? failed.map(failedTask).sort((a, b) => b.at - a.at),

@@ -11,11 +11,11 @@ export interface ConfigProblem {
   /** The environment variable that sets it, if not the file. */
   readonly variable: string | undefined;
   /** The position in the file, if any. */
-  readonly place: Place | undefined;
+  readonly place: FilePlace | undefined;
 }
 
 /** A range within one line; line and column start at 1. */
-export interface Place {
+export interface FilePlace {
   readonly line: number;
   readonly column: number;
   readonly length: number;
@@ -74,7 +74,7 @@ function blockOf(
 }
 
 /** The line with carets below the range, truncated around it if the line is long. */
-export function excerpt({ line, column, length }: Place, text: string): string {
+export function excerpt({ line, column, length }: FilePlace, text: string): string {
   const from = column - 1 < MAX_LINE_LENGTH - 20 ? 0 : column - 1 - 40;
   const part = text.slice(from, from + MAX_LINE_LENGTH).replaceAll('\t', ' ');
   const before = from > 0 ? '…' : '';

@@ -1,5 +1,5 @@
 import { type AST, parseTOML } from 'toml-eslint-parser';
-import type { Place } from './problems.ts';
+import type { FilePlace } from './problems.ts';
 
 type Path = readonly PropertyKey[];
 
@@ -22,7 +22,7 @@ export class TomlPlaces {
   }
 
   /** The position of a key or its value; if it is missing, of the innermost existing table. */
-  find(path: Path, part: 'key' | 'value'): Place | undefined {
+  find(path: Path, part: 'key' | 'value'): FilePlace | undefined {
     for (let length = path.length; length > 0; length--) {
       const entry = this.entries.get(idOf(path.slice(0, length)));
       if (entry === undefined) continue;
@@ -77,7 +77,7 @@ export class TomlPlaces {
     if (!this.entries.has(id)) this.entries.set(id, entry);
   }
 
-  private toPlace({ start, end }: AST.SourceLocation): Place {
+  private toPlace({ start, end }: AST.SourceLocation): FilePlace {
     const line = this.text.split(/\r?\n/, start.line)[start.line - 1] ?? '';
     const last = end.line === start.line ? end.column : line.length;
     return { line: start.line, column: start.column + 1, length: Math.max(1, last - start.column) };

@@ -36,7 +36,7 @@ function withData(part: object, data: unknown): object {
 }
 
 /** The content blocks of a result that has some: those of tools of MCP servers, or of any tool that returns `parts`. */
-export function partsOf(value: unknown): readonly unknown[] {
+export function contentPartsOf(value: unknown): readonly unknown[] {
   const parts = Object(value).parts as unknown;
   return Array.isArray(parts) ? parts : [];
 }
@@ -46,7 +46,7 @@ export function replaceBinary(
   value: unknown,
   replace: (binary: BinaryContent, base64: string) => unknown,
 ): unknown {
-  const parts = partsOf(value);
+  const parts = contentPartsOf(value);
   let hasChanged = false;
   const replaced = parts.map((part) => {
     const binary = binaryOf(part);

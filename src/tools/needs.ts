@@ -1,7 +1,7 @@
 import type { ResourceRequirements } from '../core/demand.ts';
 import { VolleyError } from '../core/errors.ts';
 import { show } from '../core/numbers.ts';
-import { isObject } from './values.ts';
+import { isObject, isThenable } from './values.ts';
 
 /** Validates a tool's declared resources: undefined means the defaults, and anything but a plain object is an error. */
 export function checkNeeds(toolName: string, needs: unknown): ResourceRequirements {
@@ -13,12 +13,5 @@ export function checkNeeds(toolName: string, needs: unknown): ResourceRequiremen
     'INVALID_TOOL',
     `Tool ${toolName}: its resources must be an object such as { cpu: 0.5 }, not a promise, but they are ${isThenable(needs) ? 'a promise' : show(needs)}.`,
     { tool: toolName },
-  );
-}
-
-export function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return (
-    ((typeof value === 'object' && value !== null) || typeof value === 'function') &&
-    typeof (value as { then?: unknown }).then === 'function'
   );
 }

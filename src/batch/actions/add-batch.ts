@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { countText, listText } from '../../core/words.ts';
-import { addTasks, warningsOf } from '../add-tasks.ts';
+import { addBatchTasks, warningsOf } from '../add-tasks.ts';
 import { BATCH, RETURN, returnTask, TASK } from '../input/fields.ts';
 import { joinRun } from '../join-run.ts';
 import { linesText } from '../text.ts';
@@ -30,7 +30,7 @@ export const addBatchAction = defineAction({
   },
   run: async ({ batch, tasks, return: expression }, context) => {
     const all = expression === undefined ? tasks : [...tasks, returnTask(expression)];
-    const added = await addTasks(context, batch, all);
+    const added = await addBatchTasks(context, batch, all);
     const warnings = warningsOf(added);
     const joined = await joinRun(context, batch);
     const ids = added.slice(0, MAX_IDS).map(({ id }) => id);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { addTasks, warningsOf } from '../add-tasks.ts';
+import { addBatchTasks, warningsOf } from '../add-tasks.ts';
 import { BATCH, TASK_FIELDS } from '../input/fields.ts';
 import { joinRun } from '../join-run.ts';
 import { linesText, taskText } from '../text.ts';
@@ -36,7 +36,7 @@ export const addAction = defineAction({
     },
   },
   run: async ({ batch, ...task }, context) => {
-    const [added] = await addTasks(context, batch, [task]);
+    const [added] = await addBatchTasks(context, batch, [task]);
     const warnings = warningsOf([added!]);
     const joined = await joinRun(context, batch);
     return {

@@ -3,7 +3,7 @@ import { VolleyError } from '../../core/errors.ts';
 import { countText } from '../../core/words.ts';
 import { TASK_STATUSES, type TaskStatus } from '../../store/records.ts';
 import type { BatchContext } from '../context.ts';
-import { taskPages, unknownBatch } from '../context.ts';
+import { taskPages, unknownBatchError } from '../context.ts';
 import { countsText } from '../counts.ts';
 import { BATCH, STATUS_FILTER } from '../input/fields.ts';
 import { defineAction } from './define-action.ts';
@@ -32,7 +32,7 @@ export const clearAction = defineAction({
     const isWhole = statuses === undefined || statuses.length === TASK_STATUSES.length;
     if ((await context.store.batch(batch)) === undefined) {
       // Not an error, so that a script can begin by clearing.
-      const { message } = await unknownBatch(context.store, batch);
+      const { message } = await unknownBatchError(context.store, batch);
       return {
         text: `Nothing to clear. ${message}`,
         data: { batch, cleared: 0 },

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { VolleyError } from '../../core/errors.ts';
 import { bytesText, countText } from '../../core/words.ts';
 import { findBatch } from '../context.ts';
-import { CSV_WITH_BOM, EXPORT_FORMATS, formatOf } from '../export/formats.ts';
+import { CSV_WITH_BOM, EXPORT_FORMATS, exportFormatOf } from '../export/formats.ts';
 import { writeExport } from '../export/write-export.ts';
 import { BATCH, STATUS_FILTER } from '../input/fields.ts';
 import { defineAction } from './define-action.ts';
@@ -40,7 +40,7 @@ export const exportAction = defineAction({
     options: { output_file: { flags: '--output-file <path>' } },
   },
   run: async ({ batch, output_file: path, filter_status: status, bom, ...given }, context) => {
-    const format = given.format ?? formatOf(path);
+    const format = given.format ?? exportFormatOf(path);
     if (bom && format !== 'csv')
       throw new VolleyError('INVALID_REQUEST', `"bom" is for CSV files, but the format is ${format}.`, {
         format,

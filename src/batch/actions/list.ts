@@ -4,7 +4,7 @@ import type { BatchRecord } from '../../store/records.ts';
 import { countsText } from '../counts.ts';
 import { holderText } from '../run/holder-requests.ts';
 import { linesText } from '../text.ts';
-import { standingOf } from '../view.ts';
+import { batchStanding } from '../view.ts';
 import { defineAction } from './define-action.ts';
 
 /** Only the latest are listed. */
@@ -22,7 +22,7 @@ export const listAction = defineAction({
     const all = await store.batches();
     const listed = all.slice(-MAX_LISTED).map((record) => {
       const holder = runs.otherHolder(record);
-      return { ...record, ...standingOf(record, { runs }), holder };
+      return { ...record, ...batchStanding(record, { runs }), holder };
     });
     const more = all.length - listed.length;
     return {
@@ -38,7 +38,7 @@ export const listAction = defineAction({
   },
 });
 
-type ListedBatch = BatchRecord & ReturnType<typeof standingOf>;
+type ListedBatch = BatchRecord & ReturnType<typeof batchStanding>;
 
 function batchData({ name, counts, state, createdAt, startedAt, endedAt, holder }: ListedBatch): object {
   return {

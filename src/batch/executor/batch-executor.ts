@@ -18,7 +18,7 @@ import type { RunningTask } from '../run/monitor.ts';
 import { BatchRuns } from '../run/runs.ts';
 import { TaskIds } from '../task-ids.ts';
 import { explainTask, reportTask, type TaskReport } from '../task-report.ts';
-import { type BatchPhase, type BatchView, phaseOf, readView, standingOf, viewOfRecord } from '../view.ts';
+import { type BatchPhase, type BatchView, batchStanding, phaseOf, readView, viewOfRecord } from '../view.ts';
 
 /** The parts that an executor uses. */
 export interface BatchExecutorOptions {
@@ -189,7 +189,7 @@ export class BatchExecutor implements AsyncDisposable {
     batch: string,
   ): Promise<Pick<BatchView, 'state' | 'counts' | 'total' | 'progress'> | undefined> {
     const record = await this.context.store.batch(batch);
-    return record && standingOf(record, this.context);
+    return record && batchStanding(record, this.context);
   }
 
   /**
@@ -239,7 +239,7 @@ export class BatchExecutor implements AsyncDisposable {
     const part = filter.search?.toLowerCase();
     const passes = (record: BatchRecord) =>
       (part === undefined || record.name.toLowerCase().includes(part)) &&
-      (filter.phases === undefined || filter.phases.includes(phaseOf(standingOf(record, this.context))));
+      (filter.phases === undefined || filter.phases.includes(phaseOf(batchStanding(record, this.context))));
     const found: BatchRecord[] = [];
     let place = beforeNumber;
     for (

@@ -144,6 +144,6 @@ const BY_ENDING: Readonly<Record<string, keyof typeof EXPORT_FORMATS>> = {
 };
 
 /** The format that the extension of a file stands for. */
-export function formatOf(path: string): keyof typeof EXPORT_FORMATS {
+export function exportFormatOf(path: string): keyof typeof EXPORT_FORMATS {
   return BY_ENDING[extname(path).toLowerCase()] ?? 'json';
 }

@@ -1,5 +1,7 @@
+import { z } from 'zod';
 import type { AttemptObserver } from '../../coordinator/call-runner.ts';
 import { VolleyError } from '../../core/errors.ts';
+import { COMPUTE, RUN_PROGRAM } from '../../core/script-tools.ts';
 import { ToolFailure } from '../../engine/tool-failure.ts';
 import {
   DEFAULT_LIMITS,
@@ -12,8 +14,15 @@ import {
 } from '../../script/program-session.ts';
 import { type RecordedCall, Replay } from '../../script/replay.ts';
 import { hasBlobs, withBlobs } from '../../store/blobs.ts';
-import { type Delivery, itemId, type NewTask, type TaskRecord } from '../../store/records.ts';
-import { callOptions } from '../input/program-call.ts';
+import {
+  type Delivery,
+  itemId,
+  type NewTask,
+  type TaskOptions,
+  type TaskRecord,
+} from '../../store/records.ts';
+import { checkInput } from '../input/check.ts';
+import { callSettings, TASK_FIELDS } from '../input/fields.ts';
 import type { GroupHost, GroupRun } from './group-run.ts';
 import { JsonResult } from './task-run.ts';
 
@@ -23,6 +32,14 @@ const PAGE = 500;
 const MAX_PROGRAMS = 8;
 const MAX_LOG_LINES = 200;
 const MAX_LOG_CHARACTERS = 64 * 1024;
+
+/** The second argument of a call in a program. */
+const CALL_OPTIONS = z.strictObject({
+  priority: TASK_FIELDS.priority,
+  timeout: TASK_FIELDS.timeout,
+  max_retries: TASK_FIELDS.max_retries,
+  resources: TASK_FIELDS.resources,
+});
 
 interface ProgramParams {
   readonly code: string;
@@ -300,4 +317,20 @@ async function takeTurn(group: GroupRun): Promise<boolean> {
 function wakeNext(): void {
   const [next] = waiting;
   next?.wake();
+}
+
+/** The options of a call in a program, or why it cannot be made. */
+function callOptions(tool: string, options: string | undefined): TaskOptions | VolleyError {
+  try {
+    if (tool === RUN_PROGRAM || tool === COMPUTE)
+      throw new VolleyError(
+        'TOOL_NOT_ALLOWED',
+        `A program cannot call ${tool}. Write it in the program itself.`,
+      );
+    if (options === undefined) return {};
+    return callSettings(checkInput(CALL_OPTIONS, tool, JSON.parse(options)));
+  } catch (error) {
+    if (error instanceof VolleyError) return error;
+    throw error;
+  }
 }

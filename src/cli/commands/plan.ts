@@ -10,7 +10,7 @@ import { type GanttRow, ganttLines } from '../drawing/gantt-text.ts';
 import { type Colors, createColors, wantsColors } from '../output/colors.ts';
 import { EXIT } from '../output/io.ts';
 import { factorText, numberText } from '../output/numbers.ts';
-import { type Column, tableLines } from '../output/text-layout.ts';
+import { type TableColumn, tableLines } from '../output/text-layout.ts';
 import { type CommonOptions, defineCommand } from '../program/command.ts';
 import { numberOption, type SourceOptions, sourceOptions, spanOption } from '../program/options.ts';
 import {
@@ -214,7 +214,7 @@ function chartLines({ tasks, expectedMs, criticalPath }: DryRunPlan, options: Pl
   ];
 }
 
-const LIMIT_COLUMNS: readonly Column[] = [
+const LIMIT_COLUMNS: readonly TableColumn[] = [
   { title: 'limit' },
   { title: 'at least', align: 'right' },
   { title: '' },
@@ -241,7 +241,7 @@ function limitLines(
   return [colors.bold('What limits it'), ...table.map((line) => `  ${line}`)];
 }
 
-const GAIN_COLUMNS: readonly Column[] = [
+const GAIN_COLUMNS: readonly TableColumn[] = [
   { title: 'with' },
   { title: 'takes about', align: 'right' },
   { title: 'gain', align: 'right' },

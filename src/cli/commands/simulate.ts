@@ -12,7 +12,7 @@ import { locateErrors } from '../input/problem-places.ts';
 import { type Colors, createColors, wantsColors } from '../output/colors.ts';
 import { EXIT, type Io } from '../output/io.ts';
 import { factorText, numberText, percentText } from '../output/numbers.ts';
-import { type Column, tableLines } from '../output/text-layout.ts';
+import { type TableColumn, tableLines } from '../output/text-layout.ts';
 import { type CommonOptions, defineCommand } from '../program/command.ts';
 import {
   numbersOption,
@@ -36,7 +36,7 @@ const DEFAULT_DURATION_MS = 1000;
 const MAX_NOTES = 12;
 /** How many named resources have a column. */
 const MAX_NAMED = 4;
-const COLUMNS: readonly Column[] = [
+const COLUMNS: readonly TableColumn[] = [
   { title: 'at once', align: 'right' },
   { title: 'takes about', align: 'right' },
   { title: 'between' },
@@ -181,7 +181,10 @@ function simulationText(
     0,
     MAX_NAMED,
   );
-  const columns = [...COLUMNS, ...named.map((name): Column => ({ title: `${name} busy`, align: 'right' }))];
+  const columns = [
+    ...COLUMNS,
+    ...named.map((name): TableColumn => ({ title: `${name} busy`, align: 'right' })),
+  ];
   const rows = forecasts.map(
     ({ maxConcurrent, expectedMs, lowMs, highMs, speedUp, utilisation, resources }) => [
       numberText(maxConcurrent),

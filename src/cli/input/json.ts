@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import type { ParseError } from 'jsonc-parser';
-import type { Place } from '../../config/problems.ts';
+import type { FilePlace } from '../../config/problems.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { findInexactNumber, inexactText, pathText } from '../../core/json-numbers.ts';
 import { type DataPath, type Parsed, TOO_NESTED } from './plain-data.ts';
@@ -170,7 +170,7 @@ class JsonPlaces {
   constructor(private readonly text: string) {}
 
   /** The place of the value, or of the innermost value around it; none for the whole text. */
-  find(path: DataPath): Place | undefined {
+  find(path: DataPath): FilePlace | undefined {
     const whole = this.skip(SPACE, 0);
     let start = whole;
     for (const key of path) {
@@ -242,7 +242,7 @@ class JsonPlaces {
     return pattern.test(this.text) ? pattern.lastIndex : at;
   }
 
-  private placeFrom(start: number): Place {
+  private placeFrom(start: number): FilePlace {
     const end = this.endOf(start);
     const line = this.lineAt(start);
     const length = this.lineAt(end) === line ? end - start : 1;

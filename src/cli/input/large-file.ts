@@ -1,6 +1,6 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { type Place, readingProblem } from '../../config/problems.ts';
+import { type FilePlace, readingProblem } from '../../config/problems.ts';
 import type { VolleyError } from '../../core/errors.ts';
 import { show } from '../../core/numbers.ts';
 import { JSON_FORMAT, JSON_LINES, parseTaskSource, taskFormatOf } from './parse.ts';
@@ -24,7 +24,7 @@ const CHUNK_BYTES = 256 * 1024;
 const RETURN_KEY = 'return';
 /** A list, or an object with a list of tasks. */
 const JSON_LIST = /^\s*(\[|\{[\s\S]*"tasks"\s*:\s*\[)/;
-const FIRST: Place = { line: 1, column: 1, length: 1 };
+const FIRST: FilePlace = { line: 1, column: 1, length: 1 };
 
 /** A JSON or JSON Lines file that is read in parts, as often as needed. */
 export class LargeTaskFile {
@@ -174,13 +174,13 @@ class PartBuilder {
     return taskFileError(source ?? { name: this.name }, problem, place);
   }
 
-  private placeAt(path: DataPath): Place | undefined {
+  private placeAt(path: DataPath): FilePlace | undefined {
     const { source, place } = this.find(path);
     return source && place && placeInSource(source, place);
   }
 
   /** The text that a path leads into, and the place in that text. */
-  private find([first, ...rest]: DataPath): { readonly source?: SourceText; readonly place?: Place } {
+  private find([first, ...rest]: DataPath): { readonly source?: SourceText; readonly place?: FilePlace } {
     if (typeof first === 'number') {
       const { source, parsed } = this.sources[first]!;
       return { source, place: parsed.placeOf(rest) ?? FIRST };

@@ -1,5 +1,5 @@
 import { TomlDate } from 'smol-toml';
-import type { Place } from '../../config/problems.ts';
+import type { FilePlace } from '../../config/problems.ts';
 import { inexactText, isExactInteger } from '../../core/json-numbers.ts';
 
 export type DataPath = readonly (string | number)[];
@@ -8,7 +8,7 @@ export type DataPath = readonly (string | number)[];
 export interface Parsed {
   readonly data: unknown;
   /** Finds a value for a message. Takes up to as long as parsing. */
-  readonly placeOf: (path: DataPath) => Place | undefined;
+  readonly placeOf: (path: DataPath) => FilePlace | undefined;
 }
 
 /** Why data cannot be used. */

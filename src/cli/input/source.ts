@@ -1,4 +1,4 @@
-import { excerpt, type Place } from '../../config/problems.ts';
+import { excerpt, type FilePlace } from '../../config/problems.ts';
 import { VolleyError } from '../../core/errors.ts';
 
 /** A text with tasks. */
@@ -7,14 +7,14 @@ export interface TaskSource {
   readonly name: string;
   readonly text: string;
   /** Where the text begins, if it is a part of a large file. */
-  readonly origin?: Pick<Place, 'line' | 'column'>;
+  readonly origin?: Pick<FilePlace, 'line' | 'column'>;
 }
 
 /** A place of the text in its file. */
 export function placeInSource(
   { origin = { line: 1, column: 1 } }: Pick<TaskSource, 'origin'>,
-  place: Place,
-): Place {
+  place: FilePlace,
+): FilePlace {
   const { line, column, length } = place;
   return {
     line: origin.line + line - 1,
@@ -27,7 +27,7 @@ export function placeInSource(
 export function taskFileError(
   source: Pick<TaskSource, 'name'> & Partial<TaskSource>,
   problem: string,
-  place?: Place,
+  place?: FilePlace,
   cause?: unknown,
 ): VolleyError {
   const { name, text = '' } = source;
@@ -45,7 +45,7 @@ export function taskFileError(
 }
 
 /** The line and column of an offset. */
-export function placeAt(text: string, offset: number): Place {
+export function placeAt(text: string, offset: number): FilePlace {
   let line = 1;
   let start = 0;
   for (let end = text.indexOf('\n'); end >= 0 && end < offset; end = text.indexOf('\n', start)) {

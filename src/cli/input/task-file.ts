@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { returnTask } from '../../batch/input/fields.ts';
-import { type Place, readingProblem } from '../../config/problems.ts';
+import { type FilePlace, readingProblem } from '../../config/problems.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { nearest } from '../../core/nearest.ts';
 import { show } from '../../core/numbers.ts';
@@ -18,7 +18,7 @@ export interface TaskFile {
   /** `batch`, `max_concurrent`, `timeout` and `fail_fast`, unchecked. */
   readonly settings: PlainObject;
   /** Finds a task, or a field of it, for messages. */
-  placeOf(taskIndex: number, path?: DataPath): Place | undefined;
+  placeOf(taskIndex: number, path?: DataPath): FilePlace | undefined;
 }
 
 export type PlainObject = Readonly<Record<string, unknown>>;

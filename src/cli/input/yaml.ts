@@ -1,5 +1,5 @@
 import type { Document, LineCounter, Node, YAMLError, YAMLMap } from 'yaml';
-import type { Place } from '../../config/problems.ts';
+import type { FilePlace } from '../../config/problems.ts';
 import { loadYaml, tooDeepAt } from '../../tasks/plan/yaml-depth.ts';
 import { isObject } from '../../tools/values.ts';
 import { type DataPath, MAX_NESTING, type Parsed, TOO_NESTED } from './plain-data.ts';
@@ -38,7 +38,7 @@ export function parseYamlSource(source: TaskSource): Parsed {
   }
 }
 
-function placeIn(document: Document, lines: LineCounter, path: DataPath): Place | undefined {
+function placeIn(document: Document, lines: LineCounter, path: DataPath): FilePlace | undefined {
   for (let length = path.length; length > 0; length--) {
     const node = document.getIn(path.slice(0, length), true);
     if (loadYaml().isNode(node) && node.range) return toPlace(lines, node.range);
@@ -46,7 +46,7 @@ function placeIn(document: Document, lines: LineCounter, path: DataPath): Place 
   return undefined;
 }
 
-function toPlace(lines: LineCounter, [start, end]: readonly [number, number, ...number[]]): Place {
+function toPlace(lines: LineCounter, [start, end]: readonly [number, number, ...number[]]): FilePlace {
   const { line, col } = lines.linePos(start);
   const last = lines.linePos(end);
   return { line, column: Math.max(1, col), length: last.line === line ? Math.max(1, end - start) : 1 };

@@ -103,7 +103,7 @@ export function wrapHanging(text: string, columns: number, indent: number): stri
   return wrapWords(text, columns, indent, (word) => textWidth(printableLine(word)));
 }
 
-export interface Column {
+export interface TableColumn {
   readonly title: string;
   readonly align?: 'left' | 'right';
   readonly color?: (padded: string) => string;
@@ -121,7 +121,7 @@ const MIN_COLUMN_WIDTH = 6;
 
 /** A table as lines, with titles. Cells are made printable. */
 export function tableLines(
-  columns: readonly Column[],
+  columns: readonly TableColumn[],
   rows: readonly (readonly string[])[],
   { colors, width = Number.POSITIVE_INFINITY }: TableOptions,
 ): string[] {

@@ -14,7 +14,13 @@ import { dependencyDepths, linkDependencies, sortByDependencies } from '../drawi
 import { type Colors, createColors, wantsColors } from '../output/colors.ts';
 import { EXIT, type ExitStatus, type Io } from '../output/io.ts';
 import { factorText, numberText } from '../output/numbers.ts';
-import { type Column, cutMiddleToWidth, cutToWidth, tableLines, wrapHanging } from '../output/text-layout.ts';
+import {
+  cutMiddleToWidth,
+  cutToWidth,
+  type TableColumn,
+  tableLines,
+  wrapHanging,
+} from '../output/text-layout.ts';
 import { programName, scopeFlags } from '../output/wording.ts';
 import type { CheckedFile } from './add-large.ts';
 import type { Session } from './session.ts';
@@ -406,7 +412,7 @@ function orderLines({ tasks, waves }: DryRunPlan, { colors, columns }: DryRunTex
   const hasWaves = waves.length > 1;
   const shown = tasks.slice(0, MAX_TASKS);
   const labels = new Map(tasks.map(({ task }) => [task.id, taskLabel(task)]));
-  const table: (Column & { cell(one: ScheduledTask): string })[] = [
+  const table: (TableColumn & { cell(one: ScheduledTask): string })[] = [
     { title: 'starts', align: 'right', cell: ({ startMs }) => (startMs === 0 ? '0' : spanText(startMs)) },
     ...(hasWaves
       ? [{ title: 'wave', align: 'right' as const, cell: ({ wave }: ScheduledTask) => numberText(wave) }]

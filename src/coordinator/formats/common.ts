@@ -1,7 +1,13 @@
 import { unreachable, VolleyError } from '../../core/errors.ts';
 import { parseExactJson } from '../../core/json-numbers.ts';
 import { show } from '../../core/numbers.ts';
-import { base64Bytes, binaryLabel, binaryOf, partsOf, replaceBinary } from '../../tools/content-parts.ts';
+import {
+  base64Bytes,
+  binaryLabel,
+  binaryOf,
+  contentPartsOf,
+  replaceBinary,
+} from '../../tools/content-parts.ts';
 import type { ToolDescription } from '../../tools/registry.ts';
 import type { CallResult, ToolCall } from '../call.ts';
 
@@ -149,7 +155,7 @@ export function shownResult(result: CallResult): ShownResult {
 }
 
 function binaryParts(value: unknown): BinaryPart[] {
-  return partsOf(value).flatMap((part) => {
+  return contentPartsOf(value).flatMap((part) => {
     const { kind, mimeType, data } = binaryOf(part) ?? {};
     if (kind === undefined || mimeType === undefined || typeof data !== 'string') return [];
     return [{ kind, mimeType, base64: data, block: part as object }];

@@ -15,7 +15,7 @@ import { TOO_DEEP, unwritableText } from '../../core/words.ts';
 import { RateLimitedError, ToolFailure } from '../../engine/tool-failure.ts';
 import { isTooDeep } from '../../runners/process/channel.ts';
 import type { ToolContext } from '../../runners/runner.ts';
-import { base64Bytes, partsOf, replaceBinary } from '../../tools/content-parts.ts';
+import { base64Bytes, contentPartsOf, replaceBinary } from '../../tools/content-parts.ts';
 import { defineTool } from '../../tools/define-tool.ts';
 import { limitInText } from '../../tools/limit-text.ts';
 import { type CompiledSchema, compileSchema, describeIssues } from '../../tools/schema.ts';
@@ -250,7 +250,7 @@ function resultOf(source: string, result: CallToolResult, maxBytes: number): Mcp
     return '';
   });
   if (binaryBytes > MAX_BINARY_BYTES) throw tooMuchBinary(source);
-  if (Buffer.byteLength(jsonOf(source, partsOf(described))) > room) throw tooLarge(source, maxBytes);
+  if (Buffer.byteLength(jsonOf(source, contentPartsOf(described))) > room) throw tooLarge(source, maxBytes);
   return {
     source,
     ...((shown !== '' || (data === undefined && parts.length === 0)) && { text: shown }),

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import type { addBatchAction } from '../../batch/actions/add-batch.ts';
 import { startAction } from '../../batch/actions/start.ts';
@@ -10,13 +11,13 @@ import { bytesText } from '../../core/words.ts';
 import type { TaskRecord } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
 import { refuseNesting } from './batch-executor-tool.ts';
-import { forgetOldRuns, newRunName } from './forget-runs.ts';
 import { DATA_NOTE, RESULT_ROW, resultRows } from './result-rows.ts';
 import {
   BATCH_NAME,
   DEFAULT_CHARS,
   MAX_BATCH_SECONDS,
   MAX_CHARS,
+  type McpBackend,
   type McpCall,
   STATUS_COUNTS,
   type ToolAnswer,
@@ -27,6 +28,12 @@ import { waitForEnd } from './wait-for-end.ts';
 /** How many results one answer has at most. */
 const MAX_ROWS = 1000;
 const DEFAULT_TIMEOUT_SECONDS = 600;
+/** The names that {@link newRunName} chooses. Nobody chooses such a name for a batch to keep. */
+const RUN_NAME = /^run-[\da-f]{12}$/;
+/** How often one process looks for old runs. */
+const FORGET_INTERVAL_MS = 3_600_000;
+/** When each backend was last looked at. */
+const lookedAt = new WeakMap<McpBackend, number>();
 const NO_TASKS: TaskCounts = { open: 0, running: 0, completed: 0, failed: 0, cancelled: 0, skipped: 0 };
 
 const { max_concurrent, timeout } = startAction.schema.shape;
@@ -259,4 +266,25 @@ function unreturned(
     },
     isError: true,
   };
+}
+
+/** A name for a batch that nobody named. */
+function newRunName(): string {
+  return `run-${randomBytes(6).toString('hex')}`;
+}
+
+/**
+ * Deletes batches that nobody named and that have not run for a while, with their results. Running ones are kept. Looks
+ * at most once an hour.
+ */
+export async function forgetOldRuns(backend: McpBackend, now: number): Promise<void> {
+  const { store, executor, keepRunsMs } = backend;
+  if (now - (lookedAt.get(backend) ?? Number.NEGATIVE_INFINITY) < FORGET_INTERVAL_MS) return;
+  lookedAt.set(backend, now);
+  for (const { name, createdAt, startedAt, endedAt, holder } of await store.batches()) {
+    const usedAt = Math.max(createdAt, startedAt ?? 0, endedAt ?? 0);
+    if (!RUN_NAME.test(name) || holder !== undefined || now - usedAt < keepRunsMs) continue;
+    // It refuses if somebody has just started it.
+    await executor.handle({ action: 'clear', batch: name });
+  }
 }

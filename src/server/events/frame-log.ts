@@ -10,7 +10,7 @@ export function feedId(place: string): string {
 }
 
 /** The place in the feed of the store that an id names, whichever server gave it. */
-export function placeIn(id: string): string | undefined {
+export function feedPlaceIn(id: string): string | undefined {
   const at = id.indexOf('@');
   return at < 0 ? undefined : id.slice(at + 1);
 }

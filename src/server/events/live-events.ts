@@ -18,10 +18,10 @@ import {
   type StreamRequest,
 } from './event-hub.ts';
 import { FeedTail } from './feed-tail.ts';
-import { feedId, frameOf, placeIn } from './frame-log.ts';
+import { feedId, feedPlaceIn, frameOf } from './frame-log.ts';
 import { ProgressRate } from './progress-rate.ts';
 import { RemoteSpeeds } from './remote-speeds.ts';
-import { readSnapshot, readViews } from './snapshots.ts';
+import { readViews, takeSnapshot } from './snapshots.ts';
 
 export interface LiveParts {
   readonly engine: ParallelExecutionEngine;
@@ -78,7 +78,7 @@ export class LiveEvents {
     const { feed } = store;
     this.feed = feed;
     this.hub = new EventHub(
-      (batch) => readSnapshot(executor, store, this.speeds, batch),
+      (batch) => takeSnapshot(executor, store, this.speeds, batch),
       options,
       feed && ((id, batch) => this.findMissed(feed, id, batch)),
     );
@@ -186,7 +186,7 @@ export class LiveEvents {
     lastEventId: string,
     batch: string | undefined,
   ): Promise<Missed | undefined> {
-    const place = placeIn(lastEventId);
+    const place = feedPlaceIn(lastEventId);
     if (place === undefined) return undefined;
     const until = await this.tail!.catchUp();
     const number = this.hub.log.last;

@@ -17,7 +17,7 @@ const AFTER_LAST = 2 ** 30;
 export type ReadSnapshot = (batch: string | undefined) => Promise<EventBody<'snapshot'>>;
 
 /** The newest batches; or one batch, with its running tasks and the newest of its ended ones. */
-export async function readSnapshot(
+export async function takeSnapshot(
   executor: BatchExecutor,
   store: Store,
   speeds: RemoteSpeeds,

@@ -1,7 +1,7 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { MAX_TASKS } from '../../batch/actions/add-batch.ts';
 import type { startAction } from '../../batch/actions/start.ts';
-import { findBatch, unknownBatch } from '../../batch/context.ts';
+import { findBatch, unknownBatchError } from '../../batch/context.ts';
 import { EXPORT_FORMATS } from '../../batch/export/formats.ts';
 import { exportPieces } from '../../batch/export/write-export.ts';
 import { BATCH, RETURN, STATUS_FILTER, TASK_FIELDS } from '../../batch/input/fields.ts';
@@ -62,7 +62,7 @@ export function batchRoutes(api: Api, parts: ServerParts): void {
 
   const bodyOf = async (batch: string) => {
     const view = await executor.view(batch);
-    if (view === undefined) throw await unknownBatch(store, batch);
+    if (view === undefined) throw await unknownBatchError(store, batch);
     return batchBody(await live.speeds.addNow(view));
   };
 

@@ -7,7 +7,7 @@ import { DEFINITIONS } from '../../../src/batch/actions/definitions.ts';
 import { BATCH_TOOL_DESCRIPTION } from '../../../src/batch/executor/description.ts';
 import { CallCount } from '../../../src/mcp/server/call-count.ts';
 import { createServer } from '../../../src/mcp/server/create-server.ts';
-import { forgetOldRuns } from '../../../src/mcp/server/forget-runs.ts';
+import { forgetOldRuns } from '../../../src/mcp/server/run-tasks.ts';
 import { describeTool, MCP_TOOLS, type Offer, offeredTools } from '../../../src/mcp/server/serve-tools.ts';
 import { defineTool } from '../../../src/tools/define-tool.ts';
 import type { Tool } from '../../../src/tools/tool.ts';

@@ -1,6 +1,7 @@
 import type { Batch, Execution, TaskEvent } from '../../../web/src/api/wire.ts';
+import type { Row } from '../../../web/src/model/row.ts';
 import { reduce } from '../../../web/src/store/reduce.ts';
-import { EMPTY, type Message, type Row, type State } from '../../../web/src/store/state.ts';
+import { EMPTY, type Message, type State } from '../../../web/src/store/state.ts';
 
 /** The row of a task as the server tells it: `execution('a', 1, { status: 'running' })`. */
 export function execution(id: string, seq: number, rest: Partial<Execution> = {}): Execution {

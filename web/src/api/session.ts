@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import { decoded } from '../model/route.ts';
+import { decoded } from './decoded.ts';
 import { ApiError, get, post, whenSignedOut } from './http.ts';
 
 export type Scope = 'read' | 'run' | 'admin';

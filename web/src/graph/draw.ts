@@ -1,9 +1,9 @@
 import type { Camera, Extent } from '../drawing/camera.ts';
 import type { Palette } from '../drawing/palette.ts';
 import { Shortener } from '../drawing/use-canvas.ts';
+import type { Row } from '../model/row.ts';
 import { type Shown, shownStatus } from '../model/status.ts';
 import { titleOf } from '../model/text.ts';
-import type { Row } from '../store/state.ts';
 import { STATUS_PATHS } from '../ui/icons.tsx';
 import { drawLabels } from './labels.ts';
 import { NODE_HEIGHT, NODE_WIDTH } from './layout.ts';

@@ -1,7 +1,7 @@
 import { cut } from '../drawing/use-canvas.ts';
+import type { Row } from '../model/row.ts';
 import { type Shown, shownStatus } from '../model/status.ts';
 import { titleOf } from '../model/text.ts';
-import type { Row } from '../store/state.ts';
 import type { Scene } from './draw.ts';
 
 const FONT_PX = 11;

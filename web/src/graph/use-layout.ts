@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { foldItems } from '../../../src/cli/drawing/fold-items.ts';
-import type { OpenBatch, Row } from '../store/state.ts';
+import type { Row } from '../model/row.ts';
+import type { OpenBatch } from '../store/state.ts';
 import type { Layout } from './layout.ts';
 
 export interface PlacedGraph {

@@ -1,4 +1,4 @@
-import type { Row } from '../store/state.ts';
+import type { Row } from './row.ts';
 
 export interface CriticalPath {
   /** Ids from the first to the last. */

@@ -1,6 +1,6 @@
 import { numberText } from '../../../src/cli/output/numbers.ts';
 import type { Execution, Status } from '../api/wire.ts';
-import type { Row } from '../store/state.ts';
+import type { Row } from './row.ts';
 import { hasEnded, STATUS_TEXT, STATUSES } from './status.ts';
 
 /** How many items of a group have each status. */

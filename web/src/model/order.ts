@@ -1,6 +1,6 @@
 import type { Status } from '../api/wire.ts';
-import type { Row } from '../store/state.ts';
 import { listOf, listText, type Query } from './route.ts';
+import type { Row } from './row.ts';
 import { STATUSES } from './status.ts';
 import { titleOf } from './text.ts';
 

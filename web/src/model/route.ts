@@ -1,3 +1,5 @@
+import { decoded } from '../api/decoded.ts';
+
 export type BatchTab = 'executions' | 'graph' | 'timeline';
 const TABS: readonly BatchTab[] = ['executions', 'graph', 'timeline'];
 
@@ -48,13 +50,4 @@ export function listText(values: Iterable<string>): string {
 
 export function listOf(text: string | undefined): string[] {
   return text === undefined || text === '' ? [] : text.split(',').map(decoded);
-}
-
-/** As it stands where it was not encoded as it should be. */
-export function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
-  }
 }

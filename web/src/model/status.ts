@@ -1,5 +1,5 @@
 import type { Status } from '../api/wire.ts';
-import type { Row } from '../store/state.ts';
+import type { Row } from './row.ts';
 
 /** Statuses as they are shown: a pause before a retry is not shown as work. */
 export type Shown = Status | 'retrying';

@@ -1,6 +1,7 @@
 import type { Batch, BatchAttempt, Execution, LiveEvent } from '../api/wire.ts';
+import type { Row } from '../model/row.ts';
 import { afterEvent, rowOf, withTry } from './rows.ts';
-import type { Message, OpenBatch, Row, State } from './state.ts';
+import type { Message, OpenBatch, State } from './state.ts';
 
 /**
  * What all these messages make of the state. Copies of large lists are made once for all of them, so that a frame's

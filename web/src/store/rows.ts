@@ -1,5 +1,5 @@
 import type { BatchAttempt, Execution, TaskEvent } from '../api/wire.ts';
-import type { Row, Try } from './state.ts';
+import type { Row, Try } from '../model/row.ts';
 
 /** A row as the server tells it, with the tries that are known of it: of this task, not of one that had its id before. */
 export function rowOf(execution: Execution, known: Row | undefined): Row {

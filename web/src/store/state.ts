@@ -1,18 +1,5 @@
-import type { AttemptDetail, Batch, BatchAttempt, Execution, LiveEvent } from '../api/wire.ts';
-
-/** One try of an execution on the timeline. */
-export interface Try {
-  readonly attempt: number;
-  readonly startedAt: number;
-  readonly endedAt: number | null;
-  readonly outcome: AttemptDetail['outcome'];
-  readonly worker: string | null;
-}
-
-/** An execution as the page keeps it: its row and its tries. */
-export interface Row extends Execution {
-  readonly tries: readonly Try[];
-}
+import type { Batch, BatchAttempt, Execution, LiveEvent } from '../api/wire.ts';
+import type { Row } from '../model/row.ts';
 
 /** The executions of the batch that is looked at. */
 export interface OpenBatch {

@@ -1,5 +1,5 @@
 import { packLanes, packWithGroups } from '../../../src/cli/drawing/timeline.ts';
-import type { Row, Try } from '../store/state.ts';
+import type { Row, Try } from '../model/row.ts';
 
 /** One try of an execution, in milliseconds since the first start. */
 export interface Span {

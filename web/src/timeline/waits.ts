@@ -1,4 +1,4 @@
-import type { Row } from '../store/state.ts';
+import type { Row } from '../model/row.ts';
 import type { Span, Spans } from './spans.ts';
 
 /**

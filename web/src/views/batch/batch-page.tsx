@@ -6,14 +6,15 @@ import { connection } from '../../api/live.ts';
 import type { Batch } from '../../api/wire.ts';
 import { tableOf, tableQuery } from '../../model/order.ts';
 import type { BatchTab, Route } from '../../model/route.ts';
+import type { Row } from '../../model/row.ts';
 import { BatchSync } from '../../store/batch-sync.ts';
-import type { Row } from '../../store/state.ts';
 import { state } from '../../store/store.ts';
+import { ConnectionBar } from '../../ui/connection-bar.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { useOpenedGroups } from '../../ui/opened-groups.ts';
 import { selectTask, setQuery, showTab } from '../../ui/route.ts';
 import { useShortcuts } from '../../ui/shortcuts.ts';
-import { ConnectionBar } from '../connection-bar.tsx';
+import { Tabs } from '../../ui/tabs.tsx';
 import { ExecutionPanel } from '../execution/execution-panel.tsx';
 import { ExecutionsView } from '../executions/executions-view.tsx';
 import { GraphView } from '../graph/graph-view.tsx';
@@ -68,20 +69,12 @@ export function BatchPage({ route, add }: { route: BatchRoute; add: () => void }
           {error.text}
         </p>
       )}
-      <nav class="tabs" aria-label="Views of the batch">
-        {TABS.map(([one, text], index) => (
-          <button
-            key={one}
-            type="button"
-            class="tab"
-            aria-current={tab === one ? 'true' : undefined}
-            title={`${text} (${index + 1})`}
-            onClick={() => showTab(one)}
-          >
-            {text}
-          </button>
-        ))}
-      </nav>
+      <Tabs
+        label="Views of the batch"
+        tabs={TABS.map(([one, text], index) => [one, text, `${text} (${index + 1})`])}
+        current={tab}
+        choose={showTab}
+      />
       <div class={task === undefined ? 'split' : 'split has-panel'}>
         <div class="split-main">
           {open !== undefined && tab === 'executions' && (

@@ -17,11 +17,11 @@ import {
 import type { Query } from '../../model/route.ts';
 import { ListSync } from '../../store/list-sync.ts';
 import { state } from '../../store/store.ts';
+import { ConnectionBar } from '../../ui/connection-bar.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { Icon } from '../../ui/icons.tsx';
 import { setQuery } from '../../ui/route.ts';
 import { useShortcuts } from '../../ui/shortcuts.ts';
-import { ConnectionBar } from '../connection-bar.tsx';
 import { BatchRow } from './batch-row.tsx';
 import { BULK_ACTIONS, type BulkAction, BulkDialog } from './bulk-dialog.tsx';
 

@@ -1,15 +1,18 @@
 import type { JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { executionPath, post } from '../../api/http.ts';
 import { may } from '../../api/session.ts';
 import type { Query } from '../../model/route.ts';
+import type { Row } from '../../model/row.ts';
 import { canRetry, hasEnded, shownStatus } from '../../model/status.ts';
 import { titleOf } from '../../model/text.ts';
-import type { OpenBatch, Row } from '../../store/state.ts';
+import type { OpenBatch } from '../../store/state.ts';
 import { act } from '../../ui/actions.ts';
 import { Icon, StatusText } from '../../ui/icons.tsx';
+import { PanelHead } from '../../ui/panel-head.tsx';
 import { retry } from '../../ui/retry.ts';
 import { selectTask, setQuery } from '../../ui/route.ts';
+import { Tabs } from '../../ui/tabs.tsx';
 import { Details } from '../executions/grid-row.tsx';
 import { LogView } from '../logs/log-view.tsx';
 import { Attempts } from './attempts.tsx';
@@ -19,39 +22,20 @@ import { Expressions, Group } from './group.tsx';
 import { Neighbours } from './neighbours.tsx';
 import { useDetail } from './use-detail.ts';
 
+const VIEWS = [
+  [undefined, 'Details'],
+  ['log', 'Log'],
+] as const;
+
 /** Everything about one execution, beside the view that it was chosen in. */
 export function ExecutionPanel(props: { open: OpenBatch; id: string; query: Query }): JSX.Element {
   const { open, id, query } = props;
   const isLog = query['view'] === 'log';
   const row = open.rows[open.places.get(id) ?? -1];
   const [detail, error] = useDetail(open.name, id, row);
-  const heading = useRef<HTMLHeadingElement>(null);
-  useEffect(() => {
-    const before = document.activeElement;
-    heading.current?.focus({ preventScroll: true });
-    return () => {
-      if (before instanceof HTMLElement && before.isConnected) before.focus({ preventScroll: true });
-    };
-  }, []);
   return (
     <aside class={isLog ? 'panel has-log' : 'panel'} aria-labelledby="panel-title">
-      <header class="panel-head">
-        <div>
-          <h2 id="panel-title" ref={heading} tabIndex={-1}>
-            {row === undefined ? id : titleOf(row)}
-          </h2>
-          {row !== undefined && titleOf(row) !== id && <p class="mono quiet">{id}</p>}
-        </div>
-        <button
-          type="button"
-          class="button is-quiet is-icon"
-          aria-label="Close the panel"
-          title="Close (Esc)"
-          onClick={() => selectTask(undefined)}
-        >
-          <Icon name="close" />
-        </button>
-      </header>
+      <PanelHead title={row === undefined ? id : titleOf(row)} id={id} close={() => selectTask(undefined)} />
       {row !== undefined && (
         <div class="panel-state">
           <StatusText status={shownStatus(row)} />
@@ -59,24 +43,13 @@ export function ExecutionPanel(props: { open: OpenBatch; id: string; query: Quer
           <Buttons open={open} row={row} />
         </div>
       )}
-      <nav class="panel-tabs" aria-label="Views of the execution">
-        {(
-          [
-            [undefined, 'Details'],
-            ['log', 'Log'],
-          ] as const
-        ).map(([view, text]) => (
-          <button
-            key={text}
-            type="button"
-            class="tab"
-            aria-current={(isLog ? 'log' : undefined) === view ? 'true' : undefined}
-            onClick={() => setQuery({ view })}
-          >
-            {text}
-          </button>
-        ))}
-      </nav>
+      <Tabs
+        label="Views of the execution"
+        tabs={VIEWS}
+        current={isLog ? 'log' : undefined}
+        isInPanel
+        choose={(view) => setQuery({ view })}
+      />
       {error !== undefined && (
         <p class="problem" role="alert">
           {error.status === 404 ? 'This execution is not there any more.' : error.text}

@@ -1,8 +1,9 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
+import type { Row } from '../../model/row.ts';
 import { shownStatus } from '../../model/status.ts';
 import { titleOf } from '../../model/text.ts';
-import type { OpenBatch, Row } from '../../store/state.ts';
+import type { OpenBatch } from '../../store/state.ts';
 import { StatusIcon } from '../../ui/icons.tsx';
 import { selectTask } from '../../ui/route.ts';
 

@@ -2,8 +2,8 @@ import { useEffect, useState } from 'preact/hooks';
 import { ApiError, executionPath, get } from '../../api/http.ts';
 import { connection } from '../../api/live.ts';
 import type { ExecutionDetail } from '../../api/wire.ts';
+import type { Row } from '../../model/row.ts';
 import { hasEnded } from '../../model/status.ts';
-import type { Row } from '../../store/state.ts';
 
 /** How soon after a change the rest is asked for: several changes at once are one question. */
 const SETTLE_MS = 120;

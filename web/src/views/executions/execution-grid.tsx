@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useMemo, useRef, useState } from 'preact/hooks';
 import type { ItemCounts } from '../../model/groups.ts';
 import type { Order, SortKey } from '../../model/order.ts';
-import type { Row } from '../../store/state.ts';
+import type { Row } from '../../model/row.ts';
 import { Icon } from '../../ui/icons.tsx';
 import type { OpenedGroups } from '../../ui/opened-groups.ts';
 import { selectTask } from '../../ui/route.ts';

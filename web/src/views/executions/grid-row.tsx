@@ -3,9 +3,9 @@ import { percentText } from '../../../../src/cli/output/numbers.ts';
 import { spanText } from '../../../../src/core/words.ts';
 import { doneText, type ItemCounts, KIND_TEXT, noteText, totalOf } from '../../model/groups.ts';
 import { durationOf } from '../../model/order.ts';
+import type { Row } from '../../model/row.ts';
 import { shownStatus } from '../../model/status.ts';
 import { durationText, timeText, titleOf } from '../../model/text.ts';
-import type { Row } from '../../store/state.ts';
 import { now, today } from '../../ui/clock.ts';
 import { Icon, StatusText } from '../../ui/icons.tsx';
 

@@ -11,6 +11,7 @@ import { Empty } from '../../ui/empty.tsx';
 import { Icon } from '../../ui/icons.tsx';
 import { setQuery } from '../../ui/route.ts';
 import { useShortcuts } from '../../ui/shortcuts.ts';
+import { Tabs } from '../../ui/tabs.tsx';
 import { usePolled } from '../../ui/use-polled.ts';
 import { BoardIcon } from './board-icon.tsx';
 import { FEATURE_TAG, FEATURE_TEXT, FeatureBar } from './features-page.tsx';
@@ -20,6 +21,11 @@ import { SubtaskPanel } from './subtask-panel.tsx';
 export function featurePath(feature: string): string {
   return `features/${encodeURIComponent(feature)}`;
 }
+
+const VIEWS = [
+  [undefined, 'Board'],
+  ['report', 'Report'],
+] as const;
 
 /** One feature: its subtasks by state, what can be done with them, and the report of the last run. */
 export function BoardPage({ feature, query }: { feature: string; query: Query }): JSX.Element {
@@ -49,24 +55,12 @@ export function BoardPage({ feature, query }: { feature: string; query: Query })
         </p>
       )}
       {board === undefined ? <h1 class="page-title">{feature}</h1> : <Head board={board} again={again} />}
-      <nav class="tabs" aria-label="Views of the feature">
-        {(
-          [
-            [undefined, 'Board'],
-            ['report', 'Report'],
-          ] as const
-        ).map(([one, text]) => (
-          <button
-            key={text}
-            type="button"
-            class="tab"
-            aria-current={(view === 'report' ? 'report' : undefined) === one ? 'true' : undefined}
-            onClick={() => setQuery({ view: one, task: undefined })}
-          >
-            {text}
-          </button>
-        ))}
-      </nav>
+      <Tabs
+        label="Views of the feature"
+        tabs={VIEWS}
+        current={view === 'report' ? 'report' : undefined}
+        choose={(one) => setQuery({ view: one, task: undefined })}
+      />
       {view === 'report' ? (
         <Report path={path} isRunning={board?.running === true} />
       ) : (

@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { spanText } from '../../../../src/core/words.ts';
 import { post } from '../../api/http.ts';
 import { may } from '../../api/session.ts';
@@ -9,7 +9,9 @@ import type { Query } from '../../model/route.ts';
 import { act } from '../../ui/actions.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Icon } from '../../ui/icons.tsx';
+import { PanelHead } from '../../ui/panel-head.tsx';
 import { setQuery } from '../../ui/route.ts';
+import { Tabs } from '../../ui/tabs.tsx';
 import { LogView } from '../logs/log-view.tsx';
 import { BoardIcon } from './board-icon.tsx';
 import { featurePath, select, startRun } from './board-page.tsx';
@@ -35,33 +37,9 @@ export function SubtaskPanel({ board, subtask, query, close, again }: PanelProps
   // Of a subtask without open work there is nothing to compare.
   const views = subtask.review === null ? VIEWS.filter(([view]) => view !== 'diff') : VIEWS;
   const [view] = views.find(([one]) => one === query['view']) ?? [undefined];
-  const heading = useRef<HTMLHeadingElement>(null);
-  useEffect(() => {
-    const before = document.activeElement;
-    heading.current?.focus({ preventScroll: true });
-    return () => {
-      if (before instanceof HTMLElement && before.isConnected) before.focus({ preventScroll: true });
-    };
-  }, []);
   return (
     <aside class={view === undefined ? 'panel' : 'panel has-log'} aria-labelledby="panel-title">
-      <header class="panel-head">
-        <div>
-          <h2 id="panel-title" ref={heading} tabIndex={-1}>
-            {title}
-          </h2>
-          <p class="mono quiet">{seq}</p>
-        </div>
-        <button
-          type="button"
-          class="button is-quiet is-icon"
-          aria-label="Close the panel"
-          title="Close (Esc)"
-          onClick={close}
-        >
-          <Icon name="close" />
-        </button>
-      </header>
+      <PanelHead title={title} id={seq} close={close} />
       <div class="panel-state">
         <span class="status-text">
           <BoardIcon state={state} />
@@ -70,19 +48,13 @@ export function SubtaskPanel({ board, subtask, query, close, again }: PanelProps
         <span class="spring" />
         <Buttons board={board} subtask={subtask} again={again} />
       </div>
-      <nav class="panel-tabs" aria-label="Views of the subtask">
-        {views.map(([one, text]) => (
-          <button
-            key={text}
-            type="button"
-            class="tab"
-            aria-current={view === one ? 'true' : undefined}
-            onClick={() => setQuery({ view: one })}
-          >
-            {text}
-          </button>
-        ))}
-      </nav>
+      <Tabs
+        label="Views of the subtask"
+        tabs={views}
+        current={view}
+        isInPanel
+        choose={(one) => setQuery({ view: one })}
+      />
       {view === 'log' && (
         <LogView
           path={`${featurePath(board.feature)}/subtasks/${encodeURIComponent(seq)}/log`}

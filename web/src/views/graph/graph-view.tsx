@@ -11,17 +11,18 @@ import { NODE_HEIGHT, NODE_WIDTH } from '../../graph/layout.ts';
 import { type Direction, neighbour } from '../../graph/neighbours.ts';
 import { MAX_ITEMS, useLayout } from '../../graph/use-layout.ts';
 import { countItems, doneText, noteText, shortText, totalOf } from '../../model/groups.ts';
+import type { Row } from '../../model/row.ts';
 import { STATUS_TEXT, shownStatus } from '../../model/status.ts';
 import { titleOf } from '../../model/text.ts';
-import type { OpenBatch, Row } from '../../store/state.ts';
+import type { OpenBatch } from '../../store/state.ts';
 import { useAddressedNumbers } from '../../ui/addressed.ts';
 import { useThrottled } from '../../ui/clock.ts';
+import { DrawingTools } from '../../ui/drawing-tools.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { StatusIcon } from '../../ui/icons.tsx';
 import type { OpenedGroups } from '../../ui/opened-groups.ts';
 import { selectTask } from '../../ui/route.ts';
 import { useShortcuts } from '../../ui/shortcuts.ts';
-import { DrawingTools } from '../drawing-tools.tsx';
 import { Minimap } from './minimap.tsx';
 
 /** How often nodes are drawn anew as their states change. */

@@ -5,8 +5,8 @@ import type { Palette } from '../../drawing/palette.ts';
 import { cleared } from '../../drawing/use-canvas.ts';
 import { NODE_HEIGHT, NODE_WIDTH } from '../../graph/layout.ts';
 import type { PlacedGraph } from '../../graph/use-layout.ts';
+import type { Row } from '../../model/row.ts';
 import { type Shown, shownStatus } from '../../model/status.ts';
-import type { Row } from '../../store/state.ts';
 
 const MAX_WIDTH = 180;
 const MAX_HEIGHT = 120;

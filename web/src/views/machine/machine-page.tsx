@@ -4,6 +4,7 @@ import { numberText } from '../../../../src/cli/output/numbers.ts';
 import { spanText } from '../../../../src/core/words.ts';
 import type { Statistics } from '../../api/wire.ts';
 import type { Query } from '../../model/route.ts';
+import { ReadError } from '../../ui/connection-bar.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { usePolled } from '../../ui/use-polled.ts';
 import { Card, Fact } from './card.tsx';
@@ -19,13 +20,7 @@ export function MachinePage({ query }: { query: Query }): JSX.Element {
   }, []);
   return (
     <div class="page">
-      {error !== undefined && (
-        <p class="connection-bar" role="alert">
-          <span>
-            <strong>{error.text}</strong> The page goes on by itself.
-          </span>
-        </p>
-      )}
+      {error !== undefined && <ReadError text={error.text} />}
       <h1 class="page-title">Machine</h1>
       <p class="quiet">
         What executions claim of it, over up to ten minutes. The dashed line is the limit; the dotted one is

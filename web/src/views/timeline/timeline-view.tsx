@@ -18,10 +18,10 @@ import { AXIS_PX, drawTimeline, lanePx, type TimeView } from '../../timeline/dra
 import { type Span, type Spans, spansOf } from '../../timeline/spans.ts';
 import { waitOf } from '../../timeline/waits.ts';
 import { now, useThrottled } from '../../ui/clock.ts';
+import { DrawingTools } from '../../ui/drawing-tools.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { StatusText } from '../../ui/icons.tsx';
 import { selectTask } from '../../ui/route.ts';
-import { DrawingTools } from '../drawing-tools.tsx';
 import { useTimeView } from './use-time-view.ts';
 
 const DRAW_MS = 300;

@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { may } from '../../api/session.ts';
 import type { Workers } from '../../api/wire.ts';
+import { ReadError } from '../../ui/connection-bar.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { usePolled } from '../../ui/use-polled.ts';
 import { WorkerCard } from './worker-card.tsx';
@@ -14,13 +15,7 @@ export function WorkersPage(): JSX.Element {
   }, []);
   return (
     <div class="page">
-      {error !== undefined && (
-        <p class="connection-bar" role="alert">
-          <span>
-            <strong>{error.text}</strong> The page goes on by itself.
-          </span>
-        </p>
-      )}
+      {error !== undefined && <ReadError text={error.text} />}
       <h1 class="page-title">Workers</h1>
       {answer === undefined && error === undefined && <p class="quiet">Reading the workers…</p>}
       {answer?.configured === false && (

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { spanText } from '../../../src/core/words.ts';
 import { connection } from '../api/live.ts';
-import { now } from '../ui/clock.ts';
+import { now } from './clock.ts';
 
 /** Says that what is shown may be old, as long as there is no stream. */
 export function ConnectionBar({ retry }: { retry: () => void }): JSX.Element | null {
@@ -38,5 +38,16 @@ function CrowdedBar({ by }: { by: 'browser' | 'server' }): JSX.Element {
         This window is read anew every ten seconds, and is live again as soon as there is room.
       </span>
     </div>
+  );
+}
+
+/** Says that a page could not be read. It is read again on its own. */
+export function ReadError({ text }: { text: string }): JSX.Element {
+  return (
+    <p class="connection-bar" role="alert">
+      <span>
+        <strong>{text}</strong> The page goes on by itself.
+      </span>
+    </p>
   );
 }

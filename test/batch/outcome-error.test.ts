@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { defineTool } from '../../src/tools/define-tool.ts';
 import type { Tool } from '../../src/tools/tool.ts';
-import { openRig } from '../batch/support/rig.ts';
+import { openRig } from './support/rig.ts';
 
 /** Never ends by itself. Its calls are limited with others', as those of an MCP server are. */
 function endless(name: string, more: object): Tool {

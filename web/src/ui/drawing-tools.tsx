@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { type Shown, STATUS_TEXT } from '../model/status.ts';
-import { Icon, StatusIcon } from '../ui/icons.tsx';
+import { Icon, StatusIcon } from './icons.tsx';
 
 const LEGEND: readonly Shown[] = [
   'open',
@@ -31,33 +31,24 @@ export function DrawingTools(props: {
       {props.children}
       <span class="spring" />
       <div class="button-group">
-        <button
-          type="button"
-          class="button is-icon"
-          aria-label="Zoom out"
-          title="Zoom out (−)"
-          onClick={props.zoomOut}
-        >
-          <Icon name="minus" />
-        </button>
-        <button
-          type="button"
-          class="button is-icon"
-          aria-label="Zoom in"
-          title="Zoom in (+)"
-          onClick={props.zoomIn}
-        >
-          <Icon name="plus" />
-        </button>
-        <button
-          type="button"
-          class="button is-icon"
-          aria-label="Show all"
-          title="Show all (0)"
-          onClick={props.showAll}
-        >
-          <Icon name="fit" />
-        </button>
+        {(
+          [
+            ['Zoom out', '−', 'minus', props.zoomOut],
+            ['Zoom in', '+', 'plus', props.zoomIn],
+            ['Show all', '0', 'fit', props.showAll],
+          ] as const
+        ).map(([name, key, icon, onClick]) => (
+          <button
+            key={name}
+            type="button"
+            class="button is-icon"
+            aria-label={name}
+            title={`${name} (${key})`}
+            onClick={onClick}
+          >
+            <Icon name={icon} />
+          </button>
+        ))}
       </div>
     </div>
   );
