@@ -88,13 +88,12 @@ export class TaskGuard {
     return this.comparison.request();
   }
 
-  /** Takes note of what Volley wrote, under the lock of the folder. */
+  /** Takes note of what Volley wrote, under the lock of the folder. Somebody may have changed it since, so it is compared. */
   wrote(feature: string, file: string, text: string): void {
     const path = join(feature, file);
     this.texts.get(feature)?.set(file, text);
-    const stats = statSync(join(this.path, path), { throwIfNoEntry: false });
-    if (stats === undefined) this.stamps.delete(path);
-    else this.stamps.set(path, { ...stampOf(stats), isFresh: false });
+    this.stamps.delete(path);
+    this.touched?.add(path);
     this.journalAt = this.copies.journalSize();
   }
 
