@@ -300,7 +300,7 @@ function found(root: unknown, isWanted: (node: AstNode) => boolean): AstNode[] {
 }
 
 /**
- * Removes white space and shortens local names, but leaves each statement and member a line of its own, so that a stack trace and an uncaught error
+ * Removes white space, but leaves each statement and member a line of its own, so that a stack trace and an uncaught error
  * show where it happened. Checks that `src/cli/start.ts` can load the modules of the command line.
  */
 function compact(): Plugin {
@@ -309,7 +309,7 @@ function compact(): Plugin {
     generateBundle(_, files) {
       for (const [file, each] of Object.entries(files)) {
         if (each.type !== 'chunk') continue;
-        const { code, errors } = minifySync(file, each.code, MINIFIED);
+        const { code, errors } = minifySync(file, each.code, WHITESPACE);
         if (errors.length > 0) throw new Error(`${file}: ${errors[0]!.message}`);
         const nodes = found(parseAst(code), () => true);
         each.code = withLines(code, nodes);
@@ -322,12 +322,7 @@ function compact(): Plugin {
 
 const ASSIGNMENT = /^(Assignment|Update)Expression$/;
 const IMPORT_NODE = /^(ImportExpression|MetaProperty)$/;
-/** Functions and classes keep their names, which stack traces show. What is local to them does not need one. */
-const MINIFIED = {
-  compress: false,
-  mangle: { toplevel: false, keepNames: true },
-  codegen: { removeWhitespace: true },
-} as const;
+const WHITESPACE = { compress: false, mangle: false, codegen: { removeWhitespace: true } } as const;
 
 /**
  * Puts lines apart, and escapes in strings what only looks like an import, and all but ASCII: text of one byte for each
