@@ -114,14 +114,15 @@ describe('agents on workers', { timeout: 180_000 }, () => {
     expect(report.subtasks.map(({ status, error }) => [status, error])).toEqual(
       ['01', '02', '03'].map(() => ['completed', null]),
     );
-    const [first, second] = report.subtasks.map(({ attempt_reports }) => attempt_reports[0]?.worker);
-    expect([first, second].sort()).toEqual(['left', 'right']);
+    // A call that was taken back before it began has an attempt of its own.
+    const [first, second] = report.subtasks.map(({ attempt_reports }) => attempt_reports.at(-1)!);
+    expect([first!.worker, second!.worker].sort()).toEqual(['left', 'right']);
     for (const path of ['a', 'b', 'c']) expect(project.has(path), path).toBe(true);
     for (const { cwd } of project.notes('start')) expect(cwd).toMatch(/volley-clone-/);
     for (const clone of clones) expect(leftIn(clone)).toEqual([]);
     expect(git(project.folder, 'for-each-ref', 'refs/heads/volley', 'refs/volley')).toBe('');
-    const transcript = project.read(report.subtasks[0]!.attempt_reports[0]!.transcript!);
-    expect(transcript).toContain(`"worker":"${first}"`);
+    const transcript = project.read(first!.transcript!);
+    expect(transcript).toContain(`"worker":"${first!.worker}"`);
     expect(transcript).toContain('Wrote a');
   });
 
