@@ -63,10 +63,7 @@ const TOOLS = {
   large_schema: {
     schema: object(
       Object.fromEntries(
-        Array.from({ length: 500 }, (_, n) => [
-          `field${n}`,
-          { type: 'string', description: 'x'.repeat(60) },
-        ]),
+        Array.from({ length: 500 }, (_, n) => [`field${n}`, { type: 'string', description: 'x'.repeat(60) }]),
       ),
     ),
   },
