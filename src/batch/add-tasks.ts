@@ -9,6 +9,7 @@ import { LinkedNode } from '../core/graph-node.ts';
 import { NearestNames } from '../core/nearest.ts';
 import { show } from '../core/numbers.ts';
 import { RUN_PROGRAM } from '../core/script-tools.ts';
+import { isThenable } from '../core/values.ts';
 import { bytesText, countText, listText } from '../core/words.ts';
 import { VM_VERSION } from '../script/program-session.ts';
 import { checkProgram } from '../script/program-text.ts';
@@ -21,7 +22,6 @@ import {
   type TaskOptions,
 } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
-import { isThenable } from '../tools/values.ts';
 import type { BatchContext } from './context.ts';
 import { callSettings, DEMAND_WIRE_FIELDS, type TaskInput } from './input/fields.ts';
 import { type TaskReferences, taskReferences } from './input/task-references.ts';

@@ -170,7 +170,7 @@ export class ClusterRegistry {
       const reason = reasonText(problem ?? error);
       // What the server says about it is only for authors of clients.
       const why = reason.startsWith('NOAUTH')
-        ? 'it needs a login, such as redis://user:password@host:6379.'
+        ? 'it needs a login: name the user and the password in the address.'
         : reason;
       throw new VolleyError(
         'CLUSTER_UNREACHABLE',

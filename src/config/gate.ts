@@ -1,7 +1,7 @@
 import { readlinkSync, realpathSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { isObject } from '../tools/values.ts';
+import { isObject } from '../core/values.ts';
 import type { Override, TomlTable } from './environment.ts';
 import { DEFAULTS, type Settings } from './schema.ts';
 import { keyText } from './toml-text.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { isObject } from '../core/values.ts';
 import { listText } from '../core/words.ts';
-import { isObject } from '../tools/values.ts';
 import type { Settings } from './schema.ts';
 import { tomlNumber, valueText } from './toml-text.ts';
 import { configSchema, sectionSchema } from './zod-schema.ts';

@@ -1,7 +1,7 @@
 import { VolleyError } from '../core/errors.ts';
+import { isThenable } from '../core/values.ts';
 import { type CheckResult, describeIssues } from '../tools/schema.ts';
 import type { Tool } from '../tools/tool.ts';
-import { isThenable } from '../tools/values.ts';
 
 /** For how long a schema that answers later is waited for: it may never do so. */
 export interface CheckLimits {

@@ -4,10 +4,10 @@ import { VolleyError } from '../core/errors.ts';
 import { show } from '../core/numbers.ts';
 import type { Priority } from '../core/priority.ts';
 import type { RetryOptions } from '../core/retry.ts';
+import { isObject } from '../core/values.ts';
 import { reasonText } from '../core/words.ts';
 import { checkNeeds } from '../tools/needs.ts';
 import type { Tool } from '../tools/tool.ts';
-import { isObject } from '../tools/values.ts';
 import type { ToolCall } from './call.ts';
 
 const NO_RETRIES: RetryOptions = { maxRetries: 0 };

@@ -1,4 +1,4 @@
-import { isObject } from '../tools/values.ts';
+import { isObject } from '../core/values.ts';
 import type { ReadyCall } from './plan.ts';
 
 /** Larger arguments are not compared: serializing them is likely to cost more than the second call. */

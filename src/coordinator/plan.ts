@@ -8,6 +8,7 @@ import { resourceNameProblem, unknownResource } from '../core/resource-names.ts'
 import { NO_NEEDS } from '../core/resource-table.ts';
 import type { GroupSpec } from '../core/spec.ts';
 import type { DependencyPolicy } from '../core/terms.ts';
+import { isThenable } from '../core/values.ts';
 import { reasonText } from '../core/words.ts';
 import type { GroupItem, ParallelExecutionEngine, RefusedItem } from '../engine/engine.ts';
 import type { GroupHandle } from '../engine/group-handle.ts';
@@ -16,7 +17,6 @@ import type { TaskContext, ToolFunction } from '../engine/task.ts';
 import type { ToolRegistry } from '../tools/registry.ts';
 import type { Tool } from '../tools/tool.ts';
 import { discoverAll, sourceNameOf } from '../tools/tool-source.ts';
-import { isThenable } from '../tools/values.ts';
 import { askSchema, validInput } from './arguments.ts';
 import { callIds, checkDependsOn, checkedList, type ToolCall } from './call.ts';
 import { type CallOptions, preparing, resolveNeeds, resolveOptions, withQuota } from './call-options.ts';

@@ -1,7 +1,7 @@
 import { nearest } from '../core/nearest.ts';
 import { show } from '../core/numbers.ts';
+import { isObject, isThenable } from '../core/values.ts';
 import type { CacheInputs, FileUse, FolderInput } from './tool.ts';
-import { isObject, isThenable } from './values.ts';
 
 const FIELDS: ReadonlySet<string> = new Set<keyof CacheInputs>(['files', 'folders', 'version']);
 const FOLDER_FIELDS: ReadonlySet<string> = new Set<keyof FolderInput>([

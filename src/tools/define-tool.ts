@@ -5,13 +5,13 @@ import { checkNumber, checkSpanMs, show } from '../core/numbers.ts';
 import { priorityLevel } from '../core/priority.ts';
 import { checkQuotas } from '../core/quota.ts';
 import { retryPolicy } from '../core/retry.ts';
+import { isObject } from '../core/values.ts';
 import type { RunLimits, ToolCode, ToolRun } from '../runners/runner.ts';
 import { cacheProblem, filesProblem } from './cache-inputs.ts';
 import { checkNeeds } from './needs.ts';
 import { compileSchema, type ToolSchema } from './schema.ts';
 import type { ResultWith, ReturnableBy, SchemaInput, SchemaOutput } from './schema-types.ts';
 import type { InferredToolDefinition, Isolation, Tool, ToolDefinition } from './tool.ts';
-import { isObject } from './values.ts';
 
 const NAME = /^[A-Za-z_][\w.-]{0,127}$/;
 const ISOLATIONS: readonly Isolation[] = ['inline', 'thread', 'process'];

@@ -1,7 +1,7 @@
 import type { ResourceRequirements } from '../core/demand.ts';
 import { VolleyError } from '../core/errors.ts';
 import { show } from '../core/numbers.ts';
-import { isObject, isThenable } from './values.ts';
+import { isObject, isThenable } from '../core/values.ts';
 
 /** Validates a tool's declared resources: undefined means the defaults, and anything but a plain object is an error. */
 export function checkNeeds(toolName: string, needs: unknown): ResourceRequirements {

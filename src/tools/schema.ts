@@ -3,10 +3,10 @@ import type { Ajv as AjvInstance } from 'ajv';
 import { isDeeperThan } from '../core/depth.ts';
 import { VolleyError } from '../core/errors.ts';
 import { show } from '../core/numbers.ts';
+import { isThenable } from '../core/values.ts';
 import { reasonText, unwritableText } from '../core/words.ts';
 import { SchemaThreadError, validateInThread } from './schema-threads.ts';
 import { compileValidator, linearPattern, newAjv, type Validate } from './schema-validator.ts';
-import { isThenable } from './values.ts';
 
 /** Both the check and the compiler are recursive. */
 const MAX_DEPTH = 200;

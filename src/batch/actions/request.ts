@@ -2,8 +2,8 @@ import { VolleyError } from '../../core/errors.ts';
 import { parseExactJson } from '../../core/json-numbers.ts';
 import { nearest } from '../../core/nearest.ts';
 import { show } from '../../core/numbers.ts';
+import { isObject } from '../../core/values.ts';
 import { snakeCase } from '../../core/words.ts';
-import { isObject } from '../../tools/values.ts';
 import { ACTIONS, type ActionName } from './all.ts';
 import type { Scope } from './define-action.ts';
 

@@ -5,8 +5,8 @@ import { PRIORITIES } from '../../core/priority.ts';
 import { resourceNameProblem } from '../../core/resource-names.ts';
 import { type CountableNeeds, RESOURCE_TABLE } from '../../core/resource-table.ts';
 import { COMPUTE, RUN_PROGRAM } from '../../core/script-tools.ts';
+import { isObject } from '../../core/values.ts';
 import { TASK_STATUSES, type TaskOptions } from '../../store/records.ts';
-import { isObject } from '../../tools/values.ts';
 
 /** Control characters and lone surrogates break lines, terminals and files. */
 const UNPRINTABLE = /[\p{Cc}\p{Surrogate}]/u;

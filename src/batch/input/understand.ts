@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { parseExactJson } from '../../core/json-numbers.ts';
 import { show } from '../../core/numbers.ts';
+import { isObject } from '../../core/values.ts';
 import { snakeCase } from '../../core/words.ts';
-import { isObject } from '../../tools/values.ts';
 import { checkInput, SYNONYMS } from './check.ts';
 import { DEFAULT_WAIT_SECONDS } from './fields.ts';
 

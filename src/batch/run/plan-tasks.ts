@@ -2,8 +2,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ToolCall } from '../../coordinator/call.ts';
 import type { CallPlanner, PlannedCall, RefusedCall } from '../../coordinator/plan.ts';
 import { type ErrorCode, VolleyError } from '../../core/errors.ts';
+import { isThenable } from '../../core/values.ts';
 import { isGroup, type NewTask, NO_OPTIONS, type TaskOptions, type TaskRecord } from '../../store/records.ts';
-import { isThenable } from '../../tools/values.ts';
 
 /** A task that is stored, or about to be. */
 type StoredTask = NewTask & Partial<Pick<TaskRecord, 'failures'>>;

@@ -5,7 +5,7 @@ import { type FilePlace, readingProblem } from '../../config/problems.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { nearest } from '../../core/nearest.ts';
 import { show } from '../../core/numbers.ts';
-import { isObject } from '../../tools/values.ts';
+import { isObject } from '../../core/values.ts';
 import { parseTaskSource, taskFormatOf } from './parse.ts';
 import type { DataPath } from './plain-data.ts';
 import { type TaskSource, taskFileError } from './source.ts';

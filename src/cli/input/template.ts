@@ -3,7 +3,7 @@ import { VolleyError } from '../../core/errors.ts';
 import { parseExactJson } from '../../core/json-numbers.ts';
 import { nearest } from '../../core/nearest.ts';
 import { printableLine } from '../../core/printable-text.ts';
-import { isObject } from '../../tools/values.ts';
+import { isObject } from '../../core/values.ts';
 import { findFiles, templateError } from './find-files.ts';
 import { findJsonProblem } from './json.ts';
 import { DataProblem, toPlainData } from './plain-data.ts';

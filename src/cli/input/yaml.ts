@@ -1,7 +1,7 @@
 import type { Document, LineCounter, Node, YAMLError, YAMLMap } from 'yaml';
 import type { FilePlace } from '../../config/problems.ts';
+import { isObject } from '../../core/values.ts';
 import { loadYaml, tooDeepAt } from '../../tasks/plan/yaml-depth.ts';
-import { isObject } from '../../tools/values.ts';
 import { type DataPath, MAX_NESTING, type Parsed, TOO_NESTED } from './plain-data.ts';
 import { placeAt, type TaskSource, taskFileError } from './source.ts';
 

@@ -5,8 +5,8 @@ import { parse as parseTomlText, stringify } from 'smol-toml';
 import { type AST, parseTOML } from 'toml-eslint-parser';
 import { isDeeperThan } from '../../core/depth.ts';
 import { VolleyError } from '../../core/errors.ts';
+import { isObject } from '../../core/values.ts';
 import { reasonText } from '../../core/words.ts';
-import { isObject } from '../../tools/values.ts';
 import { jsonProblem } from '../input/json.ts';
 import type { McpClient, StartCommand } from './clients.ts';
 

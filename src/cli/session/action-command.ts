@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Action, CliOption } from '../../batch/actions/define-action.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { parseExactJson } from '../../core/json-numbers.ts';
-import { withoutUndefined } from '../../tools/values.ts';
+import { withoutUndefined } from '../../core/values.ts';
 import { type CliCommand, type CommonOptions, defineCommand } from '../program/command.ts';
 import { BATCH_OPTION, listOption, NAMED_BATCH_OPTION, numberOption } from '../program/options.ts';
 import { type AnswerOptions, askAndPrint, askOfBatch, askToAdd } from './ask.ts';

@@ -1,6 +1,6 @@
 import type { BatchAnswer } from '../../batch/answer.ts';
+import { withoutUndefined } from '../../core/values.ts';
 import type { Store } from '../../store/store.ts';
-import { withoutUndefined } from '../../tools/values.ts';
 import { EXIT, type ExitStatus, type Io } from '../output/io.ts';
 import { writeError } from '../output/messages.ts';
 import { rewriteAnswer } from '../output/wording.ts';

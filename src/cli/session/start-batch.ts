@@ -4,7 +4,7 @@ import type { BatchAnswer } from '../../batch/answer.ts';
 import { CONCURRENCY_ADVICE } from '../../batch/executor/description.ts';
 import { checkInput } from '../../batch/input/check.ts';
 import { VolleyError } from '../../core/errors.ts';
-import { withoutUndefined } from '../../tools/values.ts';
+import { withoutUndefined } from '../../core/values.ts';
 import { summarizeRun } from '../display/summary.ts';
 import { checkPictures, choosePictures, drawPictures, type PictureOptions } from '../drawing/pictures.ts';
 import { EXIT, type ExitStatus, type Io } from '../output/io.ts';

@@ -2,8 +2,8 @@ import { z } from '@hono/zod-openapi';
 import { PARAMS, PRIORITY, RESOURCE_FIELDS, TASK_ID, toRequirements } from '../../batch/input/fields.ts';
 import type { CallResult, ToolCall } from '../../coordinator/call.ts';
 import { MAX_SPAN_MS } from '../../core/numbers.ts';
+import { withoutUndefined } from '../../core/values.ts';
 import { unwritableText } from '../../core/words.ts';
-import { withoutUndefined } from '../../tools/values.ts';
 
 const MAX_CALLS = 10_000;
 const SPAN_MS = z.number().positive().max(MAX_SPAN_MS);

@@ -12,7 +12,7 @@ export type FeedRow = readonly [batch: string, key: number | null, parent: numbe
  * than readers do, so that those who only read it, such as a backup, are in nobody's way.
  */
 export const IS_FOLLOWED = `
-  SELECT followed_until > clock_timestamp() AND NOT EXISTS (SELECT 1 FROM feed WHERE token = '' FOR KEY SHARE) AS followed FROM feed`;
+  SELECT followed_until > clock_timestamp() AND NOT EXISTS (SELECT 1 FROM feed WHERE length(token) = 0 FOR KEY SHARE) AS followed FROM feed`;
 
 /**
  * One row for each batch, in the order in which batches were changed: its number is taken while the batch is locked, so

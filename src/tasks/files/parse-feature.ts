@@ -5,9 +5,9 @@ import { readRegularFile } from '../../config/regular-file.ts';
 import { isDeeperThan } from '../../core/depth.ts';
 import { VolleyError } from '../../core/errors.ts';
 import { nearest } from '../../core/nearest.ts';
+import { isObject } from '../../core/values.ts';
 import type { ProcessIdentity } from '../../store/process-identity.ts';
 import { codeOf } from '../../tools/builtin/refusal.ts';
-import { isObject } from '../../tools/values.ts';
 import {
   type BrokenFile,
   type Check,

@@ -1,7 +1,7 @@
 import { extname } from 'node:path';
 import { parseDocument } from 'yaml';
 import { nearest } from '../../core/nearest.ts';
-import { isObject } from '../../tools/values.ts';
+import { isObject } from '../../core/values.ts';
 import type { FeatureProblem } from '../files/feature.ts';
 import { type FeatureDraft, invalidDraft } from './draft.ts';
 import { tooDeepAt } from './yaml-depth.ts';

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useId, useState } from 'preact/hooks';
-import { isObject } from '../../../../src/tools/values.ts';
+import { isObject } from '../../../../src/core/values.ts';
 import { Icon } from '../../ui/icons.tsx';
 import { emptyValue, type Field, numberIn, type Property, typeText, valueIn } from './schema-fields.ts';
 

@@ -1,4 +1,4 @@
-import { isObject } from '../../../../src/tools/values.ts';
+import { isObject } from '../../../../src/core/values.ts';
 /** A task as it is filled in. */
 export interface TaskDraft {
   readonly function: string;
