@@ -15,7 +15,7 @@ const GRACE_MS = 200;
 /** The shell's exit status for a program killed by the CPU time limit. */
 const CPU_EXIT_CODE = 128 + constants.signals.SIGXCPU;
 
-export interface CommandOptions extends Pick<LaunchRequest, 'argv' | 'cwd' | 'env'> {
+export interface CommandOptions extends Pick<LaunchRequest, 'argv' | 'words' | 'cwd' | 'env'> {
   readonly input?: string | Buffer;
   /**
    * Outside a sandbox, CPU time, memory and open files are limited per process, and `outputBytes` in total. The number
@@ -116,9 +116,9 @@ class Command {
   }
 
   async startConfined(confinement: Confinement, sandbox: SandboxPolicy): Promise<void> {
-    const { argv, cwd, env, input, limits, signal } = this.options;
+    const { argv, words, cwd, env, input, limits, signal } = this.options;
     signal?.throwIfAborted();
-    const request = { argv, cwd, env, limits, sandbox, code: nodeFolders() };
+    const request = { argv, words, cwd, env, limits, sandbox, code: nodeFolders() };
     const process = await confinement.start(
       { ...request, home: 'user', input: input !== undefined, channel: 'sandbox' },
       this,

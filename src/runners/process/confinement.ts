@@ -6,7 +6,7 @@ import type { GuardedRun, RunLimits, SandboxPolicy } from '../runner.ts';
 import { type Cgroup, isAlive, pidNamespace } from './cgroup.ts';
 import { type ConfinedListener, ConfinedProcess } from './confined-process.ts';
 import { type Diagnosis, findSupport, type LayerName, type Support } from './diagnose.ts';
-import type { Launcher } from './launcher.ts';
+import type { Launcher, LaunchRequest } from './launcher.ts';
 import { UsageWatch } from './memory-watch.ts';
 import { PRIVATE_TMP, sandboxArguments } from './sandbox.ts';
 import { SharedSandboxes } from './shared-sandboxes.ts';
@@ -42,7 +42,7 @@ export async function removeStaleTemporaryFolders(): Promise<void> {
 }
 
 /** A program to run with limits and in a sandbox. */
-interface ConfinedRequest {
+interface ConfinedRequest extends Partial<Pick<LaunchRequest, 'words'>> {
   readonly argv: readonly [string, ...string[]];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
@@ -157,7 +157,7 @@ export class Confinement {
       request: {
         argv,
         cwd: bubblewrap === undefined || shared !== undefined ? request.cwd : '/',
-        ...(shared !== undefined && { sandbox: shared }),
+        ...(shared !== undefined && { sandbox: shared, words: request.words }),
         env: request.home === 'user' ? { ...request.env, ...home } : { ...home, ...request.env },
         limits: {
           ...(limits.cpuMs !== undefined && { cpuSeconds: Math.ceil(limits.cpuMs / 1000) }),

@@ -165,10 +165,10 @@ export function encodeHelperFrame(id: number, type: FrameToHelper, payload: Buff
 }
 
 function encodeLaunch(id: number, request: LaunchRequest): Buffer {
-  const { argv, cwd, env, limits, cgroups, sandbox } = request;
+  const { argv, words = [], cwd, env, limits, cgroups, sandbox } = request;
   const flags = (request.input ? 'i' : '') + (request.channel ? 'c' : '');
   const parts = [cwd, flags, sandbox === undefined ? '' : String(sandbox), limitText(limits)];
-  parts.push(String(cgroups.length), ...cgroups, String(argv.length), ...argv);
+  for (const list of [cgroups, words, argv]) parts.push(String(list.length), ...list);
   for (const name in env) if (!KEPT_VARIABLES.has(name)) parts.push(`${name}=${env[name]}`);
   return encodeStrings(id, 'L', parts);
 }

@@ -212,6 +212,7 @@ sub launch {
     my ($id, $payload) = @_;
     my ($cwd, $flags, $sandbox, $limits, @rest) = unpack '(V/a*)*', $payload;
     my @cgroups = splice @rest, 0, shift @rest;
+    my @words   = splice @rest, 0, shift @rest;
     my @argv    = splice @rest, 0, shift @rest;
     my $names   = join "\0", @rest;
     if (!defined $environment || $environment ne $names) {
@@ -248,7 +249,7 @@ sub launch {
         close_descriptor($_) for @readers, @writers;
         return refuse($id, "no process could be made: $problem");
     }
-    run_child($cwd, $sandbox, $network, $plan, \@cgroups, \@argv, fileno($input_reader || $null), @writers) if !$pid;
+    run_child($cwd, $sandbox, $network, $plan, \@cgroups, \@words, \@argv, fileno($input_reader || $null), @writers) if !$pid;
     close_descriptor($_) for @writers;
 
     # Also done by the child: whoever comes first makes the group before it is needed.
@@ -273,7 +274,7 @@ sub refuse {
 
 # Becomes the program. Whatever fails on the way is told through the pipe for notes.
 sub run_child {
-    my ($cwd, $sandbox, $network, $plan, $cgroups, $argv, @streams) = @_;
+    my ($cwd, $sandbox, $network, $plan, $cgroups, $words, $argv, @streams) = @_;
     $leader = $$;
     setpgrp 0, 0;
     for my $file (@$cgroups) {
@@ -309,6 +310,7 @@ sub run_child {
     }
     # No warning: the reason goes another way.
     $^W = 0;
+    exec { $words->[0] } @$words if @$words;
     exec { $argv->[0] } @$argv or fail_child("$argv->[0]: $!");
 }
 

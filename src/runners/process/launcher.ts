@@ -12,6 +12,8 @@ export interface ProcessLimits {
 export interface LaunchRequest {
   /** The program and its arguments. A name without a slash is looked up in `PATH` of `env`. */
   readonly argv: readonly [string, ...string[]];
+  /** In a kept sandbox: started instead if it can be, because a shell would only start it. */
+  readonly words?: readonly [string, ...string[]] | undefined;
   readonly cwd: string;
   /** The whole environment: nothing is inherited. Variables in {@link KEPT_VARIABLES} are removed. */
   readonly env: Readonly<Record<string, string>>;

@@ -179,9 +179,9 @@ export async function runShellCommand(
   text: string,
   options: Omit<CommandOptions, 'argv'>,
 ): Promise<CommandResult> {
-  const command: CommandOptions = { ...options, argv: [...(shell as [string]), text] };
-  if (sandbox.mode !== 'off') return runConfined(confinement(), command, sandbox);
   const words = shell.join(' ') === POSIX_SHELL ? simpleCommand(text) : undefined;
+  const command: CommandOptions = { ...options, argv: [...(shell as [string]), text], words };
+  if (sandbox.mode !== 'off') return runConfined(confinement(), command, sandbox);
   if (words === undefined) return runCommand(launcher(), command);
   try {
     return await runCommand(launcher(), { ...command, argv: words });

@@ -36,11 +36,16 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-function run(command: string, argv = ['/bin/sh', '-c', command]): Promise<CommandResult> {
+function run(
+  command: string,
+  argv = ['/bin/sh', '-c', command],
+  words?: [string, ...string[]],
+): Promise<CommandResult> {
   return runConfined(
     confinement,
     {
       argv: argv as [string, ...string[]],
+      words,
       cwd: folder,
       env: { PATH: '/usr/local/bin:/usr/bin:/bin' },
       limits: { memoryMb: 256, processes: 32, cpuMs: 60_000, openFiles: 128, diskMb: 100 },
@@ -150,6 +155,14 @@ describe('a call in a sandbox that was kept', () => {
     expect(await run('exit 0')).toMatchObject({ exitCode: 0 });
     // Where no cgroup limits its memory, the sandbox ends with the call, and another takes its place.
     await untilShared();
+  });
+
+  test('starts a program instead of the shell that would only start it, if there is such a program', async () => {
+    const shell = ['/bin/sh', '-c', 'exit 3'];
+    await untilShared();
+    expect(await run('', shell, ['cat', '/proc/self/comm'])).toMatchObject({ exitCode: 0, stdout: 'cat\n' });
+    for (const missing of ['missing', '/missing', folder])
+      expect(await run('', shell, [missing, 'x'])).toMatchObject({ exitCode: 3, stdout: '', stderr: '' });
   });
 
   test('sees the files that are there now', async () => {

@@ -15,6 +15,7 @@ test.each([
   'echo hi',
   'cd /tmp',
   'exit 3',
+  'true',
   'if true',
   ': nothing',
   '. ./script',
