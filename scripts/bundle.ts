@@ -139,6 +139,7 @@ function chunks(): { name: string; test: (id: string) => boolean; minShareCount?
   const server = loadedBy(['server/index']);
   const features = loadedBy(['tasks/run/feature-run']);
   const builtin = loadedBy(['tools/builtin/all']);
+  const mcp = loadedBy(['cli/mcp/serve-mcp']);
   const fromLibrary = loadedBy(
     ENTRIES.filter((entry) => entry !== COMMAND_LINE && entry !== 'server/index'),
     [IMPORT, DYNAMIC_IMPORT],
@@ -168,6 +169,8 @@ function chunks(): { name: string; test: (id: string) => boolean; minShareCount?
     of('shared', (id) => server.has(id) && fromLibrary.has(id)),
     of('holder', (id) => server.has(id) && (status.has(id) || run.has(id))),
     of('features', (id) => server.has(id) && features.has(id)),
+    // Over stdio, the MCP server needs no HTTP server, metrics or traces.
+    of('mcp', (id) => server.has(id) && mcp.has(id)),
     of('server', (id) => server.has(id)),
     of('status-command', (id) => status.has(id)),
     of('run-command', (id) => run.has(id)),

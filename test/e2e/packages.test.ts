@@ -22,6 +22,12 @@ const NOTE_PACKAGES = `process.on('exit', () => {
   process.stderr.write('loaded: ' + JSON.stringify([...new Set(packages)].filter(Boolean).sort()));
 });`;
 
+const INITIALIZE = {
+  protocolVersion: '2025-06-18',
+  capabilities: {},
+  clientInfo: { name: 'test', version: '1' },
+};
+
 const OF_THE_STORE = ['@photostructure/sqlite', 'node-gyp-build'];
 
 /** Which modules share a file of the bundle decides on this, too: their imports alone do not show it. */
@@ -37,10 +43,21 @@ it('a command loads no package that it does not use', async () => {
     VOLLEY_TOOLS_SHELL_ENABLED: 'true',
     NODE_OPTIONS: `--require ${join(folder, 'packages.cjs')}`,
   };
-  for (const command of [['run', 'work.json'], ['list'], ['results'], ['tools'], ['trust', '--list']]) {
-    const { status, stdout, stderr } = await runBuilt(folder, command, { env });
+  const others = async (command: readonly string[], input?: string) => {
+    const { status, stdout, stderr } = await runBuilt(folder, command, {
+      env,
+      ...(input !== undefined && { input }),
+    });
     expect([command, status], stdout + stderr).toEqual([command, 0]);
     const loaded = JSON.parse(/loaded: (.*)$/m.exec(stderr)![1]!) as string[];
-    expect([command, loaded.filter((name) => !OF_THE_STORE.includes(name))]).toEqual([command, []]);
-  }
+    return loaded.filter((name) => !OF_THE_STORE.includes(name));
+  };
+  for (const command of [['run', 'work.json'], ['list'], ['results'], ['tools'], ['trust', '--list']])
+    expect([command, await others(command)]).toEqual([command, []]);
+  const hello = { jsonrpc: '2.0', id: 1, method: 'initialize', params: INITIALIZE };
+  expect(await others(['mcp'], `${JSON.stringify(hello)}\n`)).toEqual([
+    '@modelcontextprotocol/core',
+    '@modelcontextprotocol/server',
+    'zod',
+  ]);
 });
