@@ -82,7 +82,8 @@ const REPORT = [
   'ls -A / /etc /dev /dev/shm /dev/pts /tmp . /proc/self/fd',
   'cat /proc/self/uid_map /proc/self/gid_map /proc/self/setgroups /proc/self/cgroup',
   'cat /proc/net/dev | cut -d: -f1',
-  'ls /proc | grep -c "^[0-9]"',
+  // Not as a pipe, whose second program may or may not be there yet.
+  'found=$(ls /proc); echo "$found" | grep -c "^[0-9]"',
   'unshare -U true; unshare -m true; mount -t tmpfs x /tmp; umount /tmp; umount /proc',
   'touch /x /dev/x /usr/x; echo 1 > /proc/sys/kernel/core_pattern; echo 1 > /proc/sysrq-trigger',
   'hostname x; kill -9 1; echo alive',
