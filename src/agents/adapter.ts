@@ -1,4 +1,5 @@
 import type { EnvironmentVariables } from '../config/environment.ts';
+
 /** What an agent reports about its own work. It is shown and recorded, never trusted. */
 export type AgentEvent =
   | { readonly type: 'text'; readonly text: string }

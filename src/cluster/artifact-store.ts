@@ -13,7 +13,7 @@ export const MAX_ARTIFACT_BYTES = 64 * 2 ** 20;
 export const KEPT_IN_STORE_MS = 24 * 3_600_000;
 export const ARTIFACT_NAME = /^[0-9a-f]{64}\.[0-9a-f]{16}$/;
 
-/** The hash of the content, and something random, so that whoever removes it is the only one who uses it. */
+/** The hash of the content, and random digits: equal contents have different names, so removing one keeps the others. */
 export function newArtifactName(content: Buffer): string {
   return `${hashOf(content)}.${randomBytes(8).toString('hex')}`;
 }

@@ -463,7 +463,7 @@ sub mount_at {
     syscall($calls->{mount}, $source, $target, $type, $flags, $options) == 0 or fail_sandbox($target);
 }
 
-# Makes a network that has only the loopback interface. Returns its handle, or why there is none.
+# Makes a network with only a loopback interface. Returns its handle, or why that failed.
 sub make_network {
     my ($sandbox) = @_;
     pipe my $reader, my $writer or return "pipe: $!";

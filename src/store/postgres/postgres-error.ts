@@ -32,7 +32,7 @@ const SYSTEM: ReadonlySet<string> = new Set([
   'ERR_STREAM_DESTROYED',
   'ERR_STREAM_WRITE_AFTER_END',
 ]);
-/** What the driver says when the server asks for a password and there is none. */
+/** The driver's message when the server requires a password and none is set. */
 const NO_PASSWORD = /password must be a string/i;
 /** What the driver says without a code. */
 const MESSAGE =
